@@ -10,6 +10,8 @@ mod node;
 mod numbers;
 mod sgsn;
 mod vty_command;
+#[cfg(test)]
+mod words;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io::{self, Write as _};

@@ -53,6 +53,7 @@ fn config(ingress: Ingress) -> WorldConfig {
         prefix: Ipv4Addr::new(10, 0, 0, 0),
         prefix_length: 16,
         static_addresses: false,
+        sequence_numbers: true,
         dns: [None, None],
     };
     let ggsn = GgsnConfig { echo_interval: Duration::ZERO, ..GgsnConfig::new(GGSN_GN, vec![apn]) };

@@ -99,6 +99,7 @@ impl World {
             prefix: Ipv4Addr::new(10, 0, 0, 0),
             prefix_length: 24,
             static_addresses: false,
+            sequence_numbers: true,
             dns: [Some(Ipv4Addr::new(8, 8, 8, 8)), None],
         };
         let sgsn = SgsnConfig {

@@ -399,10 +399,6 @@ fn errors_name_file_line_and_the_nearest_command() {
             "ns\n nse 7\n  ip-sns-bind a\n  nsvc ipa a 1.2.3.4 1 nsvci 1\n",
             "x.cfg:4: 'nsvc ipa a 1.2.3.4 1 nsvci 1': an NSE has either NS-VCs",
         ),
-        (
-            "ns\n nse 7\n  ip-sns-remote 1.2.3.4 1\n",
-            "x.cfg:3: 'ip-sns-remote 1.2.3.4 1': in IP-SNS it is the BSS",
-        ),
         ("line vty\n login\n", "x.cfg:2: 'login': a password is not implemented"),
         (
             "sgsn\n  gtp local-ip 1.2.3.4\n ggsn 0 gtp-version 1\n",
@@ -478,4 +474,29 @@ fn what_is_chosen_of_links_is_written_back() {
     }
     check::<Sgsn>("sgsn\n gtp local-ip 10.0.0.1", |config| config.links);
     check::<Bss>("bss", |config| config.links);
+}
+
+/// What osmo-sgsn takes and has no meaning here is taken, and said.
+#[test]
+fn lines_of_osmo_sgsn_without_a_meaning_are_taken_and_named() {
+    let lines = "log systemd-journal raw\n logging level set-all notice\nlog alarms 98\n logging color 0\ncpu-sched\n policy rr 1\n\
+                 cs7 instance 0\n network-indicator national\n point-code 0.23.4\n asp a 2905 0 m3ua\n  remote-ip 192.0.2.1 ! here\n  \
+                 sctp-role client\n as b m3ua\n  asp a\n  routing-key 3 0.23.4\n sccp-address c\n  routing-indicator GT\n  \
+                 global-title\n   digits 123\n";
+    let mme = "  gtp remote-ip 127.0.0.9\n  gtp ran-info-relay 262 42 3\n  gtp ran-info-relay default\n";
+    let text = format!("{lines}{OSMO_SGSN}").replace("sgsn\n", &format!("sgsn\n mme test\n{mme}"));
+    let loaded = config::read::<Sgsn>("x.cfg", &text).unwrap_or_else(|error| panic!("{error}"));
+    let said: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    for about in [
+        "x.cfg:1: taken as 'log stderr'",
+        "x.cfg:3: ",
+        "x.cfg:7: taken without effect: there is no SS7",
+        "(RIM)",
+    ] {
+        assert!(said.iter().any(|line| line.contains(about)), "{about}: {said:#?}");
+    }
+    assert_eq!(loaded.config.common.logs.len(), 1);
+    // Elsewhere such a line is as wrong as it was, and nobody is sent to where everything is taken.
+    let wrong = problem::<Sgsn>(&format!("{OSMO_SGSN}sgsn\n nonsense 7\n"));
+    assert!(wrong.contains("unknown command 'nonsense 7'") && !wrong.contains("cs7"), "{wrong}");
 }

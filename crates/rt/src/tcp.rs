@@ -2,6 +2,7 @@
 
 use core::net::SocketAddr;
 use gannet_proto::time::{Duration, Instant};
+use gannet_trace::pcapng::{Direction, InterfaceId, Recorder, Segment};
 use mio::net::TcpStream;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -17,6 +18,31 @@ const UNSENT_MAX: usize = 1 << 20;
 pub struct TcpConfig {
     /// The peer.
     pub to: SocketAddr,
+    /// Name of the capture interface, where its octets are to be recorded.
+    pub record_as: Option<&'static str>,
+}
+
+impl TcpConfig {
+    /// To this peer.
+    #[must_use]
+    pub const fn new(to: SocketAddr) -> Self {
+        Self { to, record_as: None }
+    }
+
+    /// The same, recorded under this name.
+    #[must_use]
+    pub const fn record_as(self, name: &'static str) -> Self {
+        Self { record_as: Some(name), ..self }
+    }
+}
+
+/// How far a recorded connection is: the numbers that the segments of a capture have. The kernel's own are not told.
+#[derive(Debug, Clone, Copy)]
+struct Recorded {
+    interface: InterfaceId,
+    local: SocketAddr,
+    sent: u32,
+    received: u32,
 }
 
 #[derive(Debug)]
@@ -35,13 +61,20 @@ pub(crate) struct Tcp {
     pub(crate) config: TcpConfig,
     state: State,
     unsent: VecDeque<u8>,
+    recorded: Option<Recorded>,
     /// That the peer is away has been said.
     pub(crate) told: bool,
 }
 
 impl Tcp {
     pub(crate) const fn new(config: TcpConfig, now: Instant) -> Self {
-        Self { config, state: State::Idle { again: now }, unsent: VecDeque::new(), told: false }
+        Self {
+            config,
+            state: State::Idle { again: now },
+            unsent: VecDeque::new(),
+            recorded: None,
+            told: false,
+        }
     }
 
     pub(crate) fn fd(&self) -> Option<RawFd> {
@@ -96,6 +129,53 @@ impl Tcp {
         self.unsent.clear();
         let former = core::mem::replace(&mut self.state, State::Idle { again: now + AGAIN });
         matches!(former, State::Connected { .. })
+    }
+
+    /// A connection that has come about is recorded from now on.
+    pub(crate) fn record(&mut self, interface: Option<InterfaceId>, at_ns: u64, recorder: &mut Recorder) {
+        let State::Connected { stream } = &self.state else { return };
+        let (Some(interface), Ok(local)) = (interface, stream.local_addr()) else { return };
+        self.recorded = Some(Recorded { interface, local, sent: 0, received: 0 });
+        self.segment(Direction::Out, Segment::SYN, &[], at_ns, recorder);
+        self.segment(Direction::In, Segment::SYN | Segment::ACK, &[], at_ns, recorder);
+        self.segment(Direction::Out, Segment::ACK, &[], at_ns, recorder);
+    }
+
+    /// Octets that were sent or received.
+    pub(crate) fn record_octets(
+        &mut self,
+        direction: Direction,
+        octets: &[u8],
+        at_ns: u64,
+        recorder: &mut Recorder,
+    ) {
+        self.segment(direction, Segment::PSH | Segment::ACK, octets, at_ns, recorder);
+    }
+
+    /// The end of the connection, as if this side had brought it about.
+    pub(crate) fn record_end(&mut self, at_ns: u64, recorder: &mut Recorder) {
+        self.segment(Direction::Out, Segment::FIN | Segment::ACK, &[], at_ns, recorder);
+        self.recorded = None;
+    }
+
+    fn segment(
+        &mut self,
+        direction: Direction,
+        flags: u8,
+        octets: &[u8],
+        at_ns: u64,
+        recorder: &mut Recorder,
+    ) {
+        let Some(recorded) = &mut self.recorded else { return };
+        let (own, other, ends) = match direction {
+            Direction::Out => (&mut recorded.sent, recorded.received, (recorded.local, self.config.to)),
+            Direction::In => (&mut recorded.received, recorded.sent, (self.config.to, recorded.local)),
+        };
+        let acknowledgement = if flags & Segment::ACK == 0 { 0 } else { other };
+        let segment = Segment { sequence: *own, acknowledgement, flags };
+        recorder.tcp(recorded.interface, at_ns, direction, (ends, segment), octets);
+        let phantom = u32::from(flags & (Segment::SYN | Segment::FIN) != 0);
+        *own = own.wrapping_add(u32::try_from(octets.len()).unwrap_or(0)).wrapping_add(phantom);
     }
 
     /// Reads what there is room for; 0 at the end.

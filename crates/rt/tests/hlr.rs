@@ -13,12 +13,14 @@ use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::time::Duration;
 use gannet_rt::{EventLoop, MachineId, TcpConfig};
 use gannet_testkit::netns::Background;
+use gannet_testkit::tshark::dissect_file;
 use gannet_testkit::{Need, TempDir, run};
 use gannet_wire::gsup::SubscribedApn;
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::ie::GmmCause;
 use std::cell::RefCell;
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::rc::Rc;
 
@@ -110,7 +112,14 @@ struct Bench {
 
 impl Bench {
     fn new(hlr: &Hlr) -> Self {
+        Self::recording(hlr, None)
+    }
+
+    fn recording(hlr: &Hlr, capture: Option<&str>) -> Self {
         let mut node = quiet_loop(64);
+        if let Some(capture) = capture {
+            node.record_to(Path::new(capture)).unwrap();
+        }
         // No time of this test decides anything.
         let mut config = GsupConfig::new(PORT, "GANNET-TEST", 1);
         (config.guard, config.patience) = (Duration::from_secs(3600), Duration::from_secs(3600));
@@ -126,7 +135,7 @@ impl Bench {
             _ => {}
         });
         let to = (hlr.address, gannet_wire::gsup::PORT).into();
-        node.connect_tcp(machine, PORT, &TcpConfig { to }).unwrap();
+        node.connect_tcp(machine, PORT, &TcpConfig::new(to).record_as("Gr")).unwrap();
         Self { node, machine, confirms, indications }
     }
 
@@ -220,6 +229,35 @@ fn procedures() {
     assert_eq!((drops.get(Drop::GsupRefused), drops.total()), (2, 2));
 }
 
+/// What goes over the stream is in the capture, each message as tshark reads GSUP.
+fn captured() {
+    let hlr = Hlr::new();
+    let capture = hlr.path("gr.pcapng");
+    let mut bench = Bench::recording(&hlr, Some(&capture));
+    let mut running = hlr.start();
+    bench.until_up(true);
+    assert!(matches!(bench.ask_and_wait(imsi(1), VECTORS), GsupConfirm::AuthInfo(Ok(_))));
+    running.signal("KILL");
+    let _ = running.wait();
+    bench.until_up(false);
+    let _running = hlr.start();
+    bench.until_up(true);
+    assert_eq!(bench.ask_and_wait(imsi(1), GsupRequest::UpdateLocation), GsupConfirm::UpdateLocation(Ok(())));
+    // The file is whole when the loop is gone.
+    core::mem::drop(bench);
+    let gsup =
+        dissect_file(&capture, &["-Y", "gsup"], &["gsup.msg_type", "frame.interface_name", "e212.imsi"]);
+    let types: Vec<&str> = gsup.iter().map(|row| row[0].as_str()).collect();
+    // SendAuthInfo, UpdateLocation with InsertSubscriberData inside (3GPP TS 29.002 clause 8).
+    assert_eq!(types, ["8", "10", "4", "16", "18", "6"], "{gsup:?}");
+    assert!(gsup.iter().all(|row| row[1] == "Gr" && row[2] == imsi(1).to_string()), "{gsup:?}");
+    let wrong = "_ws.malformed || tcp.analysis.flags || tcp.checksum.status == 0 || ip.checksum.status == 0";
+    let checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-Y", wrong];
+    assert_eq!(dissect_file(&capture, &checks, &["frame.number"]), Vec::<Vec<String>>::new());
+    let began = dissect_file(&capture, &["-Y", "tcp.flags.syn == 1 && tcp.flags.ack == 0"], &["tcp.dstport"]);
+    assert_eq!(began, [["4222"], ["4222"]], "a connection each");
+}
+
 fn killed_in_the_middle() {
     let hlr = Hlr::new();
     let mut bench = Bench::new(&hlr);
@@ -259,11 +297,16 @@ fn killed_in_the_middle() {
 }
 
 fn main() -> ExitCode {
-    const NEEDS: &[Need] =
-        &[Need::Program("osmo-hlr"), Need::Program("osmo-hlr-db-tool"), Need::Program("sqlite3")];
+    const NEEDS: &[Need] = &[
+        Need::Program("osmo-hlr"),
+        Need::Program("osmo-hlr-db-tool"),
+        Need::Program("sqlite3"),
+        Need::Tshark,
+    ];
     // One after the other: both have the address of this process.
     gannet_testkit::main(&[("osmo_hlr", NEEDS, || {
         procedures();
         killed_in_the_middle();
+        captured();
     })])
 }

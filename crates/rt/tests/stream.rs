@@ -29,7 +29,7 @@ impl Bench {
         let keep = Rc::clone(&heard);
         let machine =
             node.add_machine(Relay::new(false, true), move |_, event, _| keep.borrow_mut().push(event));
-        node.connect_tcp(machine, PORT, &TcpConfig { to }).unwrap();
+        node.connect_tcp(machine, PORT, &TcpConfig::new(to)).unwrap();
         Self { node, machine, heard }
     }
 

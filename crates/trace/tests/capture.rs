@@ -6,6 +6,7 @@ use gannet_testkit::tshark::dissect_file;
 use gannet_testkit::{Need, TempDir};
 use gannet_trace::pcapng::{Direction, Reader, Record, Recorder};
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         ("a_full_disk_is_told_and_stops_nothing", &[], full_disk),
         ("a_disk_that_has_room_again_is_written_on", &[], room_again),
         ("what_comes_by_a_new_interface_is_written_without_being_asked_for", &[], new_interface),
+        ("a_new_capture_is_its_owners_alone", &[], owners_alone),
         ("wireshark_reads_every_frame", &[Need::Tshark], wireshark),
     ])
 }
@@ -49,6 +51,18 @@ fn record(path: &Path) {
 
 fn records(octets: &[u8]) -> Vec<Record> {
     Reader::new(octets).unwrap().map(Result::unwrap).collect()
+}
+
+fn owners_alone() {
+    let directory = TempDir::new("gannet-capture");
+    let path = directory.path().join("x.pcapng");
+    let rights = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    record(&path);
+    assert_eq!(rights(), 0o600);
+    // One that is there keeps what its owner has decided.
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    record(&path);
+    assert_eq!(rights(), 0o640);
 }
 
 fn read_again() {

@@ -1,5 +1,6 @@
 //! `gannet ggsn`: the GGSN in real time, with a TUN device for each access point.
 
+mod later;
 mod operate;
 
 use crate::node::{self, Node, Table, Whose, gn, in_use, restart_counter, tun};
@@ -101,11 +102,37 @@ impl Node for GgsnNode {
         &mut self,
         old: &ops::GgsnConfig,
         new: &ops::GgsnConfig,
-        _access: &mut Access<'_>,
+        access: &mut Access<'_>,
         out: &mut String,
     ) -> Result<(), CommandError> {
-        if old.ggsns != new.ggsns {
-            out.push_str("What changes in a GGSN and its access points holds from the next start on.\n");
+        if old.ggsns == new.ggsns {
+            return Ok(());
+        }
+        let of = |config: &'_ ops::GgsnConfig, name: &str| {
+            config.ggsns.iter().find(|ggsn| ggsn.name == name && ggsn.running).cloned()
+        };
+        let mut plans = Vec::new();
+        for instance in &self.instances {
+            let planned = of(new, &instance.name).map(|ggsn| plan(&ggsn, &mut Vec::new())).transpose();
+            plans.push((instance, planned.map_err(CommandError)?));
+        }
+        for (instance, planned) in plans {
+            // Without it, none of its access points serves anybody.
+            let nobody = || GgsnConfig::new(instance.address, Vec::new());
+            let config = planned.map_or_else(nobody, |plan| plan.config);
+            if let Some((ggsn, mut cx)) = access.machine_and_context(instance.machine) {
+                ggsn.reconfigure(&mut cx, &config);
+            }
+        }
+        let names = |instance: &Instance| {
+            let ggsn = access.look_at(instance.machine);
+            let apns = ggsn.map(|ggsn| ggsn.access_points().map(|(apn, _)| apn.name.to_string()).collect());
+            (instance.name.clone(), apns.unwrap_or_default())
+        };
+        let there: Vec<(String, Vec<String>)> = self.instances.iter().map(names).collect();
+        for what in later::later(old, new, &there) {
+            out.push_str(what);
+            out.push_str(" holds from the next start on.\n");
         }
         Ok(())
     }
@@ -221,6 +248,7 @@ fn access_point(ggsn: &str, apn: &ops::ApnConfig) -> Result<(ApnConfig, Device),
         prefix: prefix.address,
         prefix_length: prefix.length,
         static_addresses: false,
+        sequence_numbers: apn.g_pdu_sequence_numbers,
         dns: apn.dns,
     };
     let ipv6 = apn.ipv6_ifconfig.filter(|_| apn.has_ipv6);
@@ -263,7 +291,7 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
     for (slot, device) in (0..).zip(devices) {
         let made = open(&device)?;
         names.push(made.name().to_owned());
-        let attached = node.attach_tun(machine, PORT_TUN, Peer::Slot(slot), made, None);
+        let attached = node.attach_tun(machine, PORT_TUN, Peer::Slot(slot), made, Some("Gi"));
         attached.map_err(|error| tun::describe(&device.name, &error))?;
     }
     Ok(Instance { name, machine, address, restart_counter, devices: names })

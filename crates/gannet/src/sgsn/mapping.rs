@@ -1,14 +1,15 @@
 //! What an operator wrote, as the SGSN node takes it.
 
+mod ns;
+
+pub use ns::port_of;
+
 use super::paths::Paths;
 use super::{Plan, service};
 use core::net::{IpAddr, SocketAddr};
 use gannet_node::sgsn::subscribers::SubscriberConfig;
-use gannet_node::sgsn::{
-    ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, PduLifetimes, SgsnConfig,
-};
+use gannet_node::sgsn::{ApnRoute, CellChange, GgsnPeer, PduLifetimes, SgsnConfig};
 use gannet_ops::config::gtp::ECHO_INTERVAL_S;
-use gannet_ops::config::ns::NsConfig;
 use gannet_ops::config::sgsn::{self as ops, GmmTimer};
 use gannet_proto::auth::AuthPolicy;
 use gannet_proto::auth::vectors::Ciphers;
@@ -23,7 +24,6 @@ use gannet_proto::time::Duration;
 use gannet_proto::user_plane::UserPlaneConfig;
 use gannet_wire::gtp;
 use gannet_wire::l3::ie::GprsTimer;
-use gannet_wire::ns::IpElement;
 
 /// The longest LL-PDU with its headers, for limits in octets that follow from limits in PDUs.
 const LL_PDU_OCTETS_MAX: u64 = 1600;
@@ -39,7 +39,8 @@ const CONTEXTS_V0: usize = 1024;
 /// What cannot be done as configured.
 pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan, String> {
     let gtp_address = IpAddr::V4(config.gtp_local_ip.ok_or("add 'gtp local-ip A.B.C.D' under 'sgsn'")?);
-    let (bind, gb) = bind(&config.ns)?;
+    let binds = ns::binds(&config.ns)?;
+    let gb = binds.first().map_or(SocketAddr::new(gtp_address, 0), |(_, first)| *first);
     let defaults = SgsnConfig::default();
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
     let held = u32::from(config.limits.held_n_pdus);
@@ -59,10 +60,11 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         apns: apns(config, remarks),
         gmm: gmm(config, remarks),
         sm: sm(config, remarks),
-        ns: ns_timers(&config.ns),
-        nsvcs: nsvcs(&config.ns)?,
+        ns: ns::timers(&config.ns),
+        nsvcs: ns::nsvcs(&config.ns)?,
         accept_dynamic: config.ns.binds.iter().any(|bind| bind.accept_ipaccess),
-        ip_sns: ip_sns(&config.ns)?,
+        closed: ns::closed(&config.ns, |bind| bind.accept_ipaccess),
+        ip_sns: ns::ip_sns(&config.ns)?,
         subscribers: subscribers(config)?,
         flow: flow(config),
         n201_u: Some(config.llc.n201_u),
@@ -92,16 +94,34 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
     let contexts = node.contexts_limit();
     let contexts_v0 = if speaks_v0(config) { contexts } else { contexts.min(CONTEXTS_V0) };
     let paths = Paths::new(&config.service, (user, contexts, contexts_v0), (gb, node.mobiles_max));
-    Ok(Plan { bind, frames: service::frames(&config.service, &node), paths, config: node })
+    Ok(Plan { binds, frames: service::frames(&config.service, &node), paths, config: node })
+}
+
+/// The node's configuration while it runs with these sockets of NS.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_at(
+    config: &ops::SgsnConfig,
+    sockets: &[(String, SocketAddr)],
+    remarks: &mut Vec<String>,
+) -> Result<Plan, String> {
+    plan(config, &mut Vec::new())?;
+    plan(&ops::SgsnConfig { ns: ns::at_sockets(&config.ns, sockets), ..config.clone() }, remarks)
+}
+
+/// How the HLR is reached, as far as a connection hangs on it.
+pub fn link_to_hlr(config: &ops::SgsnConfig) -> Option<(SocketAddr, Option<&str>)> {
+    hlr(config).map(|to| (to, config.access.gsup_ipa_name.as_deref()))
 }
 
 /// What cannot be done as configured: all of what [`plan`] refuses, but for the address that the configuration lacks as a whole.
 pub fn problems(config: &ops::SgsnConfig) -> Vec<String> {
     let is_incomplete = config.ns.binds.iter().any(|bind| bind.listen.is_none());
-    let bind = bind(&config.ns).err().filter(|_| !is_incomplete);
-    let nsvcs = nsvcs(&config.ns).err();
+    let bind = ns::binds(&config.ns).err().filter(|_| !is_incomplete);
+    let nsvcs = ns::nsvcs(&config.ns).err();
     let subscribers = subscribers(config).err();
-    bind.into_iter().chain(nsvcs).chain(ip_sns(&config.ns).err()).chain(subscribers).collect()
+    bind.into_iter().chain(nsvcs).chain(ns::ip_sns(&config.ns).err()).chain(subscribers).collect()
 }
 
 /// Where the HLR listens, where one is asked.
@@ -129,81 +149,6 @@ fn subscribers(config: &ops::SgsnConfig) -> Result<SubscriberConfig, String> {
         unit_name: gsup_ipa_name.clone().unwrap_or(defaults.unit_name),
         ..defaults
     })
-}
-
-/// The one socket of NS.
-fn bind(ns: &NsConfig) -> Result<(String, core::net::SocketAddr), String> {
-    match ns.binds.as_slice() {
-        [] => Err("NS has no socket: add 'bind udp local' with 'listen A.B.C.D 23000' under 'ns'".to_owned()),
-        [bind] => {
-            let listen = bind.listen.ok_or_else(|| format!("bind udp {} needs 'listen'", bind.name))?;
-            Ok((bind.name.clone(), listen))
-        }
-        [_, second, ..] => {
-            Err(format!("bind udp {}: NS has one socket here; let the BSSs use the first one", second.name))
-        }
-    }
-}
-
-/// IP-SNS with the one socket of NS.
-fn ip_sns(ns: &NsConfig) -> Result<IpSns, String> {
-    let nses: Vec<_> =
-        ns.nses.iter().filter(|nse| !nse.ip_sns_binds.is_empty()).map(|nse| nse.nsei).collect();
-    let wanted = ns.binds.iter().find(|bind| bind.accept_ip_sns || !nses.is_empty());
-    let Some((bind, endpoint)) = wanted.and_then(|bind| Some((bind, bind.listen?))) else {
-        return Ok(IpSns::default());
-    };
-    let (signalling_weight, data_weight) = bind.ip_sns_weights;
-    if endpoint.ip().is_unspecified() {
-        return Err(format!(
-            "bind udp {}: BSSs are told its address by IP-SNS, so 'listen {}' must name one that they can reach",
-            bind.name,
-            endpoint.ip()
-        ));
-    }
-    if signalling_weight == 0 || data_weight == 0 {
-        return Err(format!(
-            "bind udp {}: it is the only socket of NS, so neither 'signalling-weight' nor 'data-weight' can be 0",
-            bind.name
-        ));
-    }
-    let endpoint = Some(IpElement { endpoint, signalling_weight, data_weight });
-    Ok(IpSns { endpoint, accept_dynamic: bind.accept_ip_sns, nses })
-}
-
-fn nsvcs(ns: &NsConfig) -> Result<Vec<NsvcConfig>, String> {
-    let (mut all, mut refused) = (Vec::new(), Vec::new());
-    for nse in &ns.nses {
-        for nsvc in &nse.nsvcs {
-            let (nsei, bind, ip, port) = (nse.nsei, &nsvc.bind, nsvc.remote.ip(), nsvc.remote.port());
-            match nsvc.nsvci {
-                Some(nsvci) => all.push(NsvcConfig { nsei, nsvci, peer: nsvc.remote }),
-                None => refused.push(format!(
-                    "nse {nsei}: NS-VCs without reset and block procedures are not implemented; \
-                     say 'nsvc ipa {bind} {ip} {port} nsvci <0-65535>'"
-                )),
-            }
-        }
-    }
-    if refused.is_empty() { Ok(all) } else { Err(refused.join("\n")) }
-}
-
-fn ns_timers(ns: &NsConfig) -> NsTimers {
-    let seconds = |seconds: u16| Duration::from_secs(seconds.into());
-    let count = |count: u16| u8::try_from(count).unwrap_or(u8::MAX);
-    let timers = &ns.timers;
-    NsTimers {
-        block: seconds(timers.block_s),
-        reset: seconds(timers.reset_s),
-        test: seconds(timers.test_s),
-        alive: seconds(timers.alive_s),
-        block_retries: count(timers.block_retries),
-        reset_retries: count(timers.reset_retries),
-        alive_retries: count(timers.alive_retries),
-        sns_prov: seconds(timers.sns_prov_s),
-        sns_config_retries: count(timers.sns_config_retries),
-        sns_procedures_retries: count(timers.sns_procedures_retries),
-    }
 }
 
 fn ggsns(config: &ops::SgsnConfig) -> Vec<GgsnPeer> {
@@ -249,16 +194,6 @@ fn echo_intervals(config: &ops::SgsnConfig) -> Vec<(IpAddr, Duration)> {
         Some((ggsn.remote_ip?, Duration::from_secs(seconds.into())))
     };
     config.ggsns.values().filter_map(of).collect()
-}
-
-/// Whether one is another for a GGSN that was there, or not the usual one for one that was not.
-fn echo_intervals_differ(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> bool {
-    let before = echo_intervals(old);
-    let usual = Duration::from_secs(gannet_ops::config::gtp::ECHO_INTERVAL_S.into());
-    echo_intervals(new).into_iter().any(|(address, interval)| {
-        let former = before.iter().find(|(known, _)| *known == address);
-        interval != former.map_or(usual, |(_, former)| *former)
-    })
 }
 
 /// How often the other addresses are tested that GGSNs name: not where no GGSN is.
@@ -371,11 +306,6 @@ const fn paths(
     )
 }
 
-/// What of the sockets of NS is decided at the start: their weights change at any time.
-fn sockets(ns: &NsConfig) -> Vec<(&str, Option<SocketAddr>, bool)> {
-    ns.binds.iter().map(|bind| (bind.name.as_str(), bind.listen, bind.accept_ipaccess)).collect()
-}
-
 /// No class has a longer one than best effort.
 fn pdu_lifetimes(bssgp: &ops::BssgpConfig) -> PduLifetimes {
     let [real_time, guaranteed] = bssgp.pdu_lifetime_by_class_cs;
@@ -386,17 +316,6 @@ fn pdu_lifetimes(bssgp: &ops::BssgpConfig) -> PduLifetimes {
     PduLifetimes { real_time: lifetime(real_time), guaranteed: lifetime(guaranteed), other: lifetime(None) }
 }
 
-/// What of BSSGP is not taken over while the node runs.
-fn fixed(bssgp: ops::BssgpConfig) -> ops::BssgpConfig {
-    ops::BssgpConfig {
-        pdu_lifetime_cs: None,
-        pdu_lifetime_by_class_cs: [None; 2],
-        cell_change: ops::CellChange::default(),
-        overload_interval_s: None,
-        ..bssgp
-    }
-}
-
 /// What differs and is not taken over while the node runs.
 pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> {
     [
@@ -404,18 +323,10 @@ pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> 
         ("The IPv6 address of GTP", old.gn.ipv6 != new.gn.ipv6),
         ("The directory of the restart counter", old.gtp_state_dir != new.gtp_state_dir),
         ("The store", old.store != new.store),
-        ("Retransmission of GTP", old.gtp_retry != new.gtp_retry),
-        ("The interval of Echo Requests", echo_intervals_differ(old, new)),
-        ("Which HLR is asked", hlr(old) != hlr(new)),
-        ("The sockets of NS", sockets(&old.ns) != sockets(&new.ns)),
+        ("The sockets of NS", ns::sockets(&old.ns) != ns::sockets(&new.ns)),
         ("The size of the tables", old.limits != new.limits),
         ("The room for contexts of GTPv0 at a driver", speaks_v0(old) != speaks_v0(new)),
         ("How user data comes in and goes out", paths(&old.service) != paths(&new.service)),
-        ("The time for reassembly", old.llc.reassembly_s != new.llc.reassembly_s),
-        (
-            "Flow control of cells that say nothing, and the size of queues",
-            fixed(old.bssgp) != fixed(new.bssgp),
-        ),
     ]
     .into_iter()
     .filter(|(_, differs)| *differs)
@@ -429,7 +340,7 @@ mod tests {
     use gannet_ops::{Sgsn, config};
     use gannet_wire::id::Sapi;
 
-    fn plan_of(lines: &str) -> (Result<Plan, String>, Vec<String>) {
+    pub(super) fn plan_of(lines: &str) -> (Result<Plan, String>, Vec<String>) {
         let text = format!(
             "sgsn\n gtp local-ip 127.0.0.1\n ggsn 3 remote-ip 127.0.0.3\n ggsn 5 remote-ip 127.0.0.5\n{lines}"
         );
@@ -438,23 +349,7 @@ mod tests {
         (plan(&config, &mut remarks), remarks)
     }
 
-    const NS: &str = "ns\n bind udp a\n  listen 127.0.0.1 23000\n";
-
-    #[test]
-    fn an_echo_interval_is_told_where_it_was_said() {
-        let config = |lines: &str| {
-            let text = format!("sgsn\n gtp local-ip 127.0.0.1\n{lines}");
-            gannet_ops::config::read::<gannet_ops::Sgsn>("x", &text).unwrap().config
-        };
-        let told = |old: &str, new: &str| {
-            let what = later(&config(old), &config(new));
-            what.contains(&"The interval of Echo Requests")
-        };
-        let one = " ggsn 0 remote-ip 127.0.0.2\n";
-        assert!(!told("", one) && !told(one, "") && !told(one, " ggsn 0 remote-ip 127.0.0.3\n"));
-        assert!(told(one, " ggsn 0 remote-ip 127.0.0.2\n ggsn 0 echo-interval 90\n"));
-        assert!(told("", " ggsn 0 remote-ip 127.0.0.2\n ggsn 0 no echo-interval\n"));
-    }
+    pub(super) const NS: &str = "ns\n bind udp a\n  listen 127.0.0.1 23000\n";
 
     #[test]
     fn flow_control_is_as_configured() {
@@ -557,39 +452,5 @@ mod tests {
         assert!(config.gmm.ask_imei && !config.gmm.check_signature, "nobody is authenticated");
         assert_eq!(config.gmm.t3314.seconds(), Some(120));
         assert!(remarks[0].contains("T3314") && remarks[1].contains("T3397"), "{remarks:?}");
-    }
-
-    #[test]
-    fn what_ns_cannot_do_is_refused() {
-        assert!(plan_of("ns\n").0.unwrap_err().contains("bind udp"));
-        let two = format!("{NS} bind udp b\n  listen 127.0.0.2 23000\n");
-        assert!(plan_of(&two).0.unwrap_err().contains("bind udp b"));
-        let nse = format!("{NS} nse 7\n  nsvc udp a 127.0.0.9 22000\n");
-        assert!(plan_of(&nse).0.unwrap_err().contains("nsvc ipa a 127.0.0.9 22000"));
-        let nse = format!("{NS} nse 7\n  nsvc ipa a 127.0.0.9 22000 nsvci 8\n");
-        assert_eq!(plan_of(&nse).0.unwrap().config.nsvcs.len(), 1);
-    }
-
-    #[test]
-    fn ip_sns_has_the_endpoint_of_the_socket() {
-        assert_eq!(plan_of(NS).0.unwrap().config.ip_sns, IpSns::default());
-        let sns = format!("{NS}  accept-dynamic-ip-sns\n  ip-sns signalling-weight 3 data-weight 4\n");
-        let config = plan_of(&format!("{sns} ip-sns-default bind a\n")).0.unwrap().config;
-        let endpoint = config.ip_sns.endpoint.unwrap();
-        assert_eq!(endpoint.endpoint, "127.0.0.1:23000".parse().unwrap());
-        assert_eq!((endpoint.signalling_weight, endpoint.data_weight), (3, 4));
-        assert!(config.ip_sns.accept_dynamic && !config.accept_dynamic);
-        let known = plan_of(&format!("{NS} nse 7 ip-sns-role-sgsn\n  ip-sns-bind a\n")).0.unwrap().config;
-        assert_eq!(
-            (known.ip_sns.nses.as_slice(), known.ip_sns.accept_dynamic),
-            (&[gannet_wire::id::Nsei(7)][..], false)
-        );
-        let everywhere =
-            "ns\n bind udp a\n  listen 0.0.0.0 23000\n  accept-dynamic-ip-sns\n ip-sns-default bind a\n";
-        assert!(plan_of(everywhere).0.unwrap_err().contains("0.0.0.0"));
-        let no_data = sns.replace("data-weight 4", "data-weight 0");
-        assert!(
-            plan_of(&format!("{no_data} ip-sns-default bind a\n")).0.unwrap_err().contains("data-weight")
-        );
     }
 }

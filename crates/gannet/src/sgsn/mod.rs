@@ -13,9 +13,7 @@ use crate::node::{self, Node, Whose, in_use, last_restart_counter, restart_count
 use charging::Records;
 use core::cell::RefCell;
 use core::net::{IpAddr, SocketAddr};
-use gannet_node::sgsn::{
-    GB, GTP_C, GTP_C_SECOND, GTP_U_SECOND, HLR, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent,
-};
+use gannet_node::sgsn::{GTP_C, GTP_C_SECOND, GTP_U_SECOND, HLR, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
 use gannet_ops::config::sgsn as ops;
 use gannet_ops::metrics::Group;
 use gannet_ops::vty::CommandError;
@@ -23,6 +21,8 @@ use gannet_proto::machine::Port;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, LoopConfig, MachineId, Outside, TcpConfig, UdpConfig};
 use gannet_wire::gtp;
+#[cfg(test)]
+pub use mapping::link_to_hlr;
 use paths::Paths;
 use std::path::Path;
 use std::rc::Rc;
@@ -58,11 +58,11 @@ pub struct SgsnNode {
     records: Rc<RefCell<Records>>,
 }
 
-/// The node's configuration, and the name of the socket of NS.
+/// The node's configuration, and the sockets of NS with their names.
 #[derive(Debug)]
 pub struct Plan {
     config: SgsnConfig,
-    bind: String,
+    binds: Vec<(String, SocketAddr)>,
     frames: usize,
     paths: Paths,
 }
@@ -92,7 +92,7 @@ impl Node for SgsnNode {
     }
 
     fn build(plan: Plan, config: &ops::SgsnConfig, node: &mut EventLoop) -> Result<Self, String> {
-        let Plan { config: mut node_config, bind, mut paths, .. } = plan;
+        let Plan { config: mut node_config, mut binds, mut paths, .. } = plan;
         let whose = Whose { node: "sgsn", address: node_config.gtp_address };
         let store = open_store(config, whose)?;
         node_config.restart_counter = match store.as_ref().and_then(Opened::counter) {
@@ -126,7 +126,10 @@ impl Node for SgsnNode {
         let mut udp = |port: Port, config: &UdpConfig| {
             node.bind_udp(machine, port, config).map_err(|error| in_use(&error))
         };
-        let gb = udp(GB, paths.ns_socket())?;
+        for (place, (_, listen)) in binds.iter_mut().enumerate() {
+            let config = UdpConfig { bind: *listen, ..paths.ns_socket().clone() };
+            *listen = udp(mapping::port_of(place), &config)?;
+        }
         udp(GTP_C, &gtp_c)?;
         if let Some(address) = second_address {
             for (port, number) in [(GTP_C_SECOND, gtp::PORT_CONTROL), (GTP_U_SECOND, gtp::PORT_USER)] {
@@ -134,7 +137,7 @@ impl Node for SgsnNode {
             }
         }
         if let Some(to) = mapping::hlr(config) {
-            node.connect_tcp(machine, HLR, &TcpConfig { to })
+            node.connect_tcp(machine, HLR, &TcpConfig::new(to).record_as("Gr"))
                 .map_err(|error| format!("GSUP to {to}: {error}"))?;
         }
         paths.open(machine, node)?;
@@ -143,7 +146,7 @@ impl Node for SgsnNode {
             let service = StoreService(Rc::clone(keeper));
             node.add_service(Box::new(service)).map_err(|error| format!("store: {error}"))?;
         }
-        Ok(Self { machine, gtp_address, restart_counter, binds: vec![(bind, gb)], store, records })
+        Ok(Self { machine, gtp_address, restart_counter, binds, store, records })
     }
 
     fn reconfigure(
@@ -157,7 +160,14 @@ impl Node for SgsnNode {
             return Ok(());
         }
         let mut remarks = Vec::new();
-        let plan = mapping::plan(new, &mut remarks).map_err(CommandError)?;
+        let plan = mapping::plan_at(new, &self.binds, &mut remarks).map_err(CommandError)?;
+        // What is without effect, or otherwise than it was said, where it has just been said.
+        let mut known = Vec::new();
+        let _ = mapping::plan(old, &mut known);
+        remarks.iter().filter(|remark| !known.contains(remark)).for_each(|remark| {
+            out.push_str(remark);
+            out.push('\n');
+        });
         mapping::later(old, new).iter().for_each(|what| {
             out.push_str(what);
             out.push_str(" holds from the next start on.\n");
@@ -172,8 +182,20 @@ impl Node for SgsnNode {
             sgsn.charge(&mut cx, charging::interval(&new.charging));
         }
         sgsn.reconfigure(&mut cx, plan.config);
-        sgsn.add_configured_nsvcs(&mut cx)
-            .map_err(|(vc, error)| CommandError(format!("NSEI {} NSVCI {}: {error}.", vc.nsei, vc.nsvci)))
+        let moved = mapping::link_to_hlr(new).filter(|link| mapping::link_to_hlr(old) != Some(*link));
+        if moved.is_some() {
+            sgsn.hlr_moved(&mut cx);
+        }
+        let added = sgsn
+            .add_configured_nsvcs(&mut cx)
+            .map_err(|(vc, error)| CommandError(format!("NSEI {} NSVCI {}: {error}.", vc.nsei, vc.nsvci)));
+        if let Some((to, _)) = moved {
+            access
+                .outside(self.machine)
+                .connect_tcp(HLR, &TcpConfig::new(to).record_as("Gr"))
+                .map_err(|error| CommandError(format!("GSUP to {to}: {error}.")))?;
+        }
+        added
     }
 
     fn execute(

@@ -167,6 +167,7 @@ pub fn config(seed: u64) -> WorldConfig {
         prefix: Ipv4Addr::new(10, 0, 0, 0),
         prefix_length: 16,
         static_addresses: false,
+        sequence_numbers: true,
         dns: [None, None],
     };
     let imsi = Imsi::from_digits([0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);

@@ -57,6 +57,7 @@ fn config(seed: u64, change: impl FnOnce(&mut SgsnConfig)) -> WorldConfig {
         prefix: Ipv4Addr::new(10, 0, 0, 0),
         prefix_length: 24,
         static_addresses: false,
+        sequence_numbers: true,
         dns: [None, None],
     };
     let mut ms = MsConfig::new(MOBILES, first_imsi(), ids);

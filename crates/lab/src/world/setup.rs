@@ -66,6 +66,7 @@ pub fn config(scale: &Scale, seed: u64) -> WorldConfig {
         prefix: Ipv4Addr::new(10, 0, 0, 0),
         prefix_length: 16,
         static_addresses: false,
+        sequence_numbers: true,
         dns: [None, None],
     };
     let gb = LinkProfile { loss: scale.loss, ..LinkProfile::default() };

@@ -319,7 +319,8 @@ impl Ggsn {
         wanted: &Wanted,
         from: IpAddr,
     ) -> Result<Addresses, Cause> {
-        let point = self.access_points.get(usize::from(wanted.apn)).ok_or(Cause::MissingOrUnknownApn)?;
+        let point = self.access_points.get(usize::from(wanted.apn)).filter(|point| !point.closed);
+        let point = point.ok_or(Cause::MissingOrUnknownApn)?;
         let wants = [wanted.address.v4.is_some(), wanted.address.v6.is_some()];
         if !self.has_unlisted_room(point, from, wants) {
             cx.drop(Drop::GgsnPeerLimit, Some(wanted.imsi));

@@ -21,6 +21,7 @@ mod notify;
 mod pco;
 mod peers;
 mod pool;
+mod reconfigure;
 mod replace;
 #[cfg(test)]
 mod tests;
@@ -78,6 +79,8 @@ pub struct ApnConfig {
     pub prefix_length: u8,
     /// A mobile may bring its own address, out of the prefix.
     pub static_addresses: bool,
+    /// G-PDUs to its mobiles carry sequence numbers, where the version of GTP leaves a choice.
+    pub sequence_numbers: bool,
     /// Name servers that mobiles are told.
     pub dns: [Option<Ipv4Addr>; 2],
 }
@@ -312,6 +315,8 @@ struct AccessPoint {
     config: ApnConfig,
     pool: AddressPool,
     ipv6: Option<PrefixPool>,
+    /// It has no contexts, and gets none.
+    closed: bool,
     /// Addresses that contexts of SGSNs have that are not listed, while others are.
     unlisted: Unlisted,
 }
@@ -359,6 +364,7 @@ impl Ggsn {
                 config: apn.clone(),
                 pool,
                 ipv6,
+                closed: false,
                 unlisted: Unlisted::default(),
             });
         }

@@ -104,6 +104,8 @@ impl Ggsn {
         };
         let slot = self.classify(cx, first, &frame);
         let Some(context) = slot.and_then(|slot| self.contexts.get_mut(slot)) else { return };
+        let point = self.access_points.get(usize::from(context.apn));
+        context.tunnel.sequenced = point.is_none_or(|point| point.config.sequence_numbers);
         context.downlink.add(frame.len());
         self.counters.downlink.add(frame.len());
         self.gtp.send_user(cx, context.tid(), &mut context.tunnel, frame, &mut self.gtp_outputs);

@@ -9,12 +9,13 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
 use gannet_proto::gtp::{ListedPeer, PLACES, SourceCheck, TeidKey, Version};
+use gannet_proto::machine::Port;
+use gannet_proto::ns::sns::LocalEndpoint;
 use gannet_proto::qos::class::CellClass;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
 use gannet_proto::user_plane::{UNCONFIRMED_OCTETS_MAX, UserPlaneConfig};
 use gannet_wire::id::{Nsei, Nsvci};
-use gannet_wire::ns::IpElement;
 
 /// A GGSN that the SGSN knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +87,8 @@ pub struct SgsnConfig {
     pub nsvcs: Vec<NsvcConfig>,
     /// Make an NS-VC for a BSS that introduces itself with NS-RESET.
     pub accept_dynamic: bool,
+    /// Ports of NS at which none is made all the same.
+    pub closed: Vec<Port>,
     /// The IP sub-network service.
     pub ip_sns: IpSns,
     /// Who may be served, and how mobiles prove who they are.
@@ -208,6 +211,8 @@ pub struct NsvcConfig {
     pub nsei: Nsei,
     /// Its number.
     pub nsvci: Nsvci,
+    /// At which of our ports of NS.
+    pub port: Port,
     /// The BSS's endpoint.
     pub peer: SocketAddr,
 }
@@ -215,12 +220,14 @@ pub struct NsvcConfig {
 /// What an SGSN does of the IP sub-network service (48.016 clause 6.2).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IpSns {
-    /// The endpoint that BSSs are told, with its weights; without one there is no IP-SNS.
-    pub endpoint: Option<IpElement>,
+    /// The endpoints of NSEs that introduce themselves, with their weights.
+    pub endpoints: Vec<LocalEndpoint>,
     /// Know an NSE whose BSS introduces itself with SNS-SIZE.
     pub accept_dynamic: bool,
-    /// NSEs that are to speak IP-SNS.
-    pub nses: Vec<Nsei>,
+    /// Ports at which none becomes known all the same.
+    pub closed: Vec<Port>,
+    /// NSEs that are to speak IP-SNS, each with its endpoints.
+    pub nses: Vec<(Nsei, Vec<LocalEndpoint>)>,
 }
 
 /// Timers of 08.16 clause 10 [48.016].
@@ -320,6 +327,7 @@ impl Default for SgsnConfig {
             nses_max: 256,
             nsvcs: Vec::new(),
             accept_dynamic: true,
+            closed: Vec::new(),
             ip_sns: IpSns::default(),
             subscribers: SubscriberConfig::default(),
             flow: flow_control::Config::default(),

@@ -91,7 +91,7 @@ pub use config::{
     ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, PduLifetimes, Policing, SgsnConfig,
 };
 
-/// The UDP port of the network service.
+/// The UDP port of the network service: its first, and in most configurations its only one.
 pub const GB: Port = Port(0);
 /// The UDP port of GTP-C.
 pub const GTP_C: Port = Port(1);
@@ -105,6 +105,13 @@ pub const HLR: Port = Port(4);
 pub const GTP_C_SECOND: Port = Port(5);
 /// The UDP port of GTP-U of the other version of IP.
 pub const GTP_U_SECOND: Port = Port(6);
+/// Further UDP ports of the network service, from the second one on.
+pub const GB_FURTHER: [Port; 7] = [Port(7), Port(8), Port(9), Port(10), Port(11), Port(12), Port(13)];
+
+/// One of the network service.
+const fn is_gb(port: Port) -> bool {
+    port.0 == GB.0 || (port.0 >= GB_FURTHER[0].0 && port.0 <= GB_FURTHER[6].0)
+}
 
 /// Who asked for a wake-up.
 pub(crate) mod owner {
@@ -417,11 +424,13 @@ impl Machine for Sgsn {
         while !inputs.is_empty() {
             self.expect_arrivals(cx.prefetch, inputs, &mut expected);
             let Some(input) = inputs.pop() else { break };
-            if !matches!(input, Input::Datagram { port: GB, .. }) {
+            if !matches!(input, Input::Datagram { port, .. } if is_gb(port)) {
                 self.let_arrive(cx);
             }
             match input {
-                Input::Datagram { port: GB, peer, frame } => self.gb_datagram(cx, peer, frame),
+                Input::Datagram { port, peer, frame } if is_gb(port) => {
+                    self.gb_datagram(cx, (port, peer), frame)
+                }
                 Input::Datagram { port: GTP_C | GTP_C_SECOND, peer, frame } => {
                     self.gtp_control(cx, peer, &frame)
                 }

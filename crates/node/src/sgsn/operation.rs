@@ -1,20 +1,21 @@
 //! What an operator does to a running SGSN beside the orders of [`super::SgsnCommand`].
 
 use super::flows::QueueConfig;
-use super::gb::{local_endpoint, ns_config};
-use super::subscribers::SubscriberConfig;
-use super::{GB, Sgsn, SgsnConfig};
+use super::gb::ns_config;
+use super::{IpSns, Sgsn, SgsnConfig};
 use gannet_proto::auth::AuthPolicy;
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gsup::GsupFailure;
-use gannet_proto::machine::{Batch, Context};
-use gannet_proto::ns::sns::{LocalEndpoint, Sns, SnsSetup};
+use gannet_proto::gtp::Timing;
+use gannet_proto::machine::{Batch, Context, StreamState};
+use gannet_proto::ns::sns::{Sns, SnsSetup};
 use gannet_proto::ns::{NsError, VcIndex};
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::Cause;
 use gannet_wire::gsup::CancelType;
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::ie::GmmCause;
+use gannet_wire::ns::IpElement;
 
 /// What to do with an NS-VC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +120,7 @@ impl Sgsn {
     pub fn add_configured_nsvcs(&mut self, cx: &mut Context<'_>) -> Result<(), (super::NsvcConfig, NsError)> {
         for vc in self.config.nsvcs.clone() {
             if self.gb.ns.find(vc.nsei, vc.nsvci).is_none() {
-                let added = self.gb.ns.add_static_vc(cx, vc.nsei, vc.nsvci, GB, vc.peer);
+                let added = self.gb.ns.add_static_vc(cx, vc.nsei, vc.nsvci, vc.port, vc.peer);
                 added.map_err(|error| (vc, error))?;
             }
         }
@@ -128,29 +129,38 @@ impl Sgsn {
 
     /// Makes the NSEs of the configuration speak IP-SNS that do not yet.
     pub(super) fn add_configured_ip_sns(&mut self, cx: &mut Context<'_>) {
-        let Some(local) = local_endpoint(&self.config) else { return };
-        for nsei in self.config.ip_sns.nses.clone() {
+        for (nsei, local) in self.config.ip_sns.nses.clone() {
             if self.gb.ns.sns(nsei).is_some_and(Sns::is_configured) {
                 continue;
             }
-            let setup = SnsSetup { nsei, local: vec![local], spare: 0, initial: Vec::new() };
+            let setup = SnsSetup { nsei, local, spare: 0, initial: Vec::new() };
             if let Err(error) = self.gb.ns.add_sns(cx, setup) {
                 cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei}: {error}"));
             }
         }
     }
 
-    /// Tells the BSSs other weights of our endpoint (48.016 clause 6.2, SNS-CHANGEWEIGHT).
+    /// Tells the BSSs other weights of our endpoints (48.016 clause 6.2, SNS-CHANGEWEIGHT).
     fn change_ip_weights(&mut self, cx: &mut Context<'_>) {
-        let Some(LocalEndpoint { element, .. }) = local_endpoint(&self.config) else { return };
-        let differs = |sns: &&Sns| {
-            sns.local()
-                .iter()
-                .any(|local| local.element.endpoint == element.endpoint && local.element != element)
+        let IpSns { endpoints, nses, .. } = &self.config.ip_sns;
+        let mut wanted: Vec<IpElement> = Vec::new();
+        for local in endpoints.iter().chain(nses.iter().flat_map(|(_, local)| local)) {
+            if wanted.iter().all(|known| known.endpoint != local.element.endpoint) {
+                wanted.push(local.element);
+            }
+        }
+        let other = |told: &IpElement| {
+            wanted.iter().copied().find(|now| now.endpoint == told.endpoint && now != told)
         };
-        let told: Vec<_> = self.gb.ns.sns_nses().filter(differs).map(Sns::nsei).collect();
+        let told: Vec<_> = self
+            .gb
+            .ns
+            .sns_nses()
+            .flat_map(|sns| sns.local().iter().map(|local| (sns.nsei(), local.element)))
+            .filter_map(|(nsei, element)| Some((nsei, other(&element)?)))
+            .collect();
         let mut outputs = Batch::default();
-        for nsei in told {
+        for (nsei, element) in told {
             if let Err(error) = self.gb.ns.sns_change_weight(cx, nsei, element, &mut outputs) {
                 cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei}: {error}"));
             }
@@ -158,9 +168,8 @@ impl Sgsn {
         self.ns_outputs(cx, &mut outputs);
     }
 
-    /// Takes over what can change at any time: timers, routes of access points, who is believed on Gn, how long contexts wait for a GGSN, N201-U, parameters of links and compression
-    /// of new contexts, the lifetime of LL-PDUs. Sizes of tables, other limits, addresses and what holds for new cells stay as
-    /// they were made.
+    /// Takes over all but sizes of tables and addresses: timers, GGSNs and routes of access points, who may attach, who is
+    /// believed on Gn and lets itself be known on Gb, flow control and queues, N201-U, links and compression of new contexts.
     pub fn reconfigure(&mut self, cx: &mut Context<'_>, new: SgsnConfig) {
         self.access_points.reroute(&new);
         self.gb.ns.reconfigure(ns_config(&new));
@@ -186,6 +195,14 @@ impl Sgsn {
             ip_sns,
             subscribers,
             overload_interval,
+            accept_dynamic,
+            closed,
+            echo_interval,
+            echo_intervals,
+            t3_response,
+            n3_requests,
+            reassembly_timeout,
+            flow,
             ..
         } = new;
         let stranger_answers_per_second = self.config.stranger_answers_per_second;
@@ -208,7 +225,7 @@ impl Sgsn {
             admission,
             policing,
             ip_sns,
-            subscribers: self.subscribers_after(subscribers),
+            subscribers,
             queue: QueueConfig {
                 pdus_max: self.config.queue.pdus_max,
                 uplink_pdus_max: self.config.queue.uplink_pdus_max,
@@ -216,8 +233,20 @@ impl Sgsn {
             },
             stranger_answers_per_second,
             overload_interval,
+            accept_dynamic,
+            closed,
+            echo_interval,
+            echo_intervals: echo_intervals.clone(),
+            t3_response,
+            n3_requests,
+            reassembly_timeout,
             ..self.config.clone()
         };
+        let timing = Timing { t3_response, n3_requests, echo_interval, echo_intervals };
+        self.gtp.set_timing(cx, timing);
+        self.gb.flow.reconfigure(cx, flow);
+        self.reassembler.set_timeout(reassembly_timeout);
+        self.subscribers.ask(&self.config.subscribers);
         self.gtp.trust(self.config.source_check, self.config.listed_peers());
         self.gtp.set_failure_delay(self.config.failure_delay);
         // With the rules, which say from where packets come.
@@ -227,11 +256,10 @@ impl Sgsn {
         self.add_configured_ip_sns(cx);
     }
 
-    /// Who may attach from now on. An HLR is asked from the next start on, or no longer.
-    fn subscribers_after(&self, new: SubscriberConfig) -> SubscriberConfig {
-        let (former, unit_name) = (&self.config.subscribers, self.config.subscribers.unit_name.clone());
-        let asks = |config: &SubscriberConfig| config.policy == AuthPolicy::Remote;
-        if asks(former) == asks(&new) { SubscriberConfig { unit_name, ..new } } else { former.clone() }
+    /// The link to the HLR is given up, as its address or our name has changed: a new connection follows.
+    pub fn hlr_moved(&mut self, cx: &mut Context<'_>) {
+        self.hlr_stream(cx, StreamState::Lost);
+        self.order_given(cx);
     }
 
     /// Blocks, unblocks or resets an NS-VC.

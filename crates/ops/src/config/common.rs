@@ -1,5 +1,7 @@
 //! The part of a configuration that every element has: `hostname`, `log …`, `line vty`, `ctrl`.
 
+mod osmocom;
+
 use super::ConfigText;
 use super::stats::{self, StatsConfig};
 use crate::vty::log_view::{TargetStyle, category_of, level_of, word_of};
@@ -209,7 +211,7 @@ pub(crate) fn install<E: Element>(grammar: &mut Grammar<E>) {
     install_log_styles(grammar);
     install_listeners(grammar);
     stats::install(grammar);
-    install_osmocom(grammar);
+    osmocom::install(grammar);
 }
 
 fn install_log_nodes<E: Element>(grammar: &mut Grammar<E>) {
@@ -255,20 +257,6 @@ fn install_log_nodes<E: Element>(grammar: &mut Grammar<E>) {
         "no log gsmtap [HOSTNAME]",
         "Take back\nA target of the log\nDatagrams that Wireshark reads\nThe address",
         Action::Set(|edit| close_log::<E>(edit, &gsmtap(edit.args)?)),
-    );
-    let only = "the log goes to 'log stderr', 'log file FILENAME' or 'log gsmtap ADDRESS'.";
-    for (pattern, help) in [
-        ("log systemd-journal [raw]", "A target of the log\nThe journal: not here\nWithout format"),
-        ("log syslog .WHERE", "A target of the log\nThe system's log: not here\nFacility"),
-        ("log alarms <2-32700>", "A target of the log\nA ring of lines: not here\nLines"),
-    ] {
-        grammar.add(config, pattern, help, Action::Refuse(only));
-    }
-    grammar.add(
-        config,
-        "no log (systemd-journal|syslog|alarms)",
-        "Take back\nA target of the log\nThe journal: not here\nThe system's log: not here\nA ring of lines: not here",
-        Action::Set(|_| Ok(())),
     );
 }
 
@@ -464,50 +452,4 @@ fn install_exec_timeout<E: Element>(grammar: &mut Grammar<E>) {
             Ok(())
         }),
     );
-}
-
-/// What Osmocom's daemons write into every file that they save.
-fn install_osmocom<E: Element>(grammar: &mut Grammar<E>) {
-    let config = &[Node::Config];
-    grammar.add(
-        config,
-        "cs7 instance <0-15>",
-        "SS7: not here\nAn instance\nIts number",
-        Action::Enter(Node::Cs7, |edit| {
-            edit.warn("taken without effect: there is no SS7 and no Iu interface here.");
-            Ok(String::new())
-        }),
-    );
-    let why = "a password is not implemented; bind the VTY to an address that only operators reach.";
-    for (pattern, help) in [
-        ("password .PASSWORD", "A password for operators: not here\nIt"),
-        ("enable password .PASSWORD", "A password for 'enable': not here\nIt\nIt"),
-    ] {
-        grammar.add(config, pattern, help, Action::Refuse(why));
-    }
-    let why = "threads are not arranged one by one; say 'core <0-1023>' under 'sgsn'.";
-    grammar.add(config, "cpu-sched", "Scheduling of threads: not here", Action::Refuse(why));
-    let greeting = "a session is greeted with the name of the program.";
-    let length = "a terminal tells its length, and 'terminal length' changes it in a session.";
-    let begin = "a session begins in the view node.";
-    for (pattern, help, why) in [
-        (
-            "banner motd (default|file) [FILE]",
-            "A greeting: not here\nOf the day\nThe usual\nOf a file\nIts path",
-            greeting,
-        ),
-        ("service terminal-length <0-512>", "Sessions\nLines of a page: not here\nHow many", length),
-        ("service advanced-vty", "Sessions\nThey begin in the enable node: not here", begin),
-    ] {
-        grammar.add(config, pattern, help, Action::Ignore(why));
-    }
-    for (pattern, help) in [
-        ("no enable password", "Take back\nA password for 'enable'\nIt"),
-        ("no banner motd", "Take back\nA greeting\nOf the day"),
-        ("no service terminal-length [<0-512>]", "Take back\nSessions\nLines of a page\nHow many"),
-        ("no service advanced-vty", "Take back\nSessions\nThey begin in the enable node"),
-    ] {
-        grammar.add(config, pattern, help, Action::Set(|_| Ok(())));
-    }
-    grammar.add(&[Node::Cs7], "point-code POINT_CODE", "Its point code\nThe code", Action::Set(|_| Ok(())));
 }

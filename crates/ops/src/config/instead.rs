@@ -28,9 +28,6 @@ pub(super) fn of_line(element: &str, node: Node, words: &[&str]) -> Vec<String> 
         ("sgsn", Node::NsNse, ["nsvc", "fr", .., "nsvci", nsvci]) => {
             vec![format!("nsvc ipa local A.B.C.D 23000 nsvci {nsvci}")]
         }
-        ("sgsn", Node::NsNse, ["ip-sns-remote", ..]) => {
-            lines(&["ns", " bind udp local", "  accept-dynamic-ip-sns", " ip-sns-default bind local"])
-        }
         ("ggsn", Node::Ggsn, ["gtp", "control-ip" | "user-ip", address]) => {
             vec![format!("gtp bind-ip {address}")]
         }
@@ -40,8 +37,6 @@ pub(super) fn of_line(element: &str, node: Node, words: &[&str]) -> Vec<String> 
             vec![format!("{family} prefix dynamic {prefix}")]
         }
         (_, Node::Line, ["login"]) => lines(&["line vty", " no login"]),
-        (_, Node::Config, ["log", "syslog" | "systemd-journal" | "alarms", ..]) => lines(&["log stderr"]),
-        (_, Node::Config, ["cpu-sched"]) => lines(&["sgsn", " core <0-1023>"]),
         _ => Vec::new(),
     }
 }

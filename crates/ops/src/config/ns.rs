@@ -87,7 +87,7 @@ impl NsTimers {
 }
 
 /// A socket of the network service.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NsBind {
     /// Its name.
     pub name: String,
@@ -303,13 +303,7 @@ fn enter_bind(edit: &mut Edit<'_, SgsnConfig>) -> Entered {
     let name = edit.args.text(0).to_owned();
     let binds = &mut edit.config.ns.binds;
     if !binds.iter().any(|bind| bind.name == name) {
-        binds.push(NsBind {
-            name: name.clone(),
-            listen: None,
-            accept_ipaccess: false,
-            accept_ip_sns: false,
-            ip_sns_weights: DEFAULT_WEIGHTS,
-        });
+        binds.push(NsBind { name: name.clone(), ip_sns_weights: DEFAULT_WEIGHTS, ..NsBind::default() });
     }
     Ok(name)
 }
@@ -486,8 +480,8 @@ fn install_nse(grammar: &mut Grammar<Sgsn>) {
 fn install_nse_sns(grammar: &mut Grammar<Sgsn>) {
     let nse = &[Node::NsNse];
     let remote = "Where IP-SNS begins: the BSS knows\nIPv4 address\nIPv6 address\nUDP port";
-    let refuse = Action::<Sgsn>::Refuse(NO_REMOTE);
-    grammar.add(nse, "ip-sns-remote (A.B.C.D|X:X::X:X) <1-65535>", remote, refuse);
+    let ignore = Action::<Sgsn>::Ignore(NO_REMOTE);
+    grammar.add(nse, "ip-sns-remote (A.B.C.D|X:X::X:X) <1-65535>", remote, ignore);
     let help = format!("Take back\n{remote}");
     let nothing = Action::<Sgsn>::Set(|_| Ok(()));
     grammar.add(nse, "no ip-sns-remote (A.B.C.D|X:X::X:X) <1-65535>", &help, nothing);

@@ -291,7 +291,10 @@ impl<E: Element> Reader<'_, E> {
 
     /// Another node that has such a command.
     fn elsewhere(&self, node: Node, words: &[&str]) -> Option<Node> {
-        let is_of_files = |command: &Command<E>| !matches!(command.action(), Action::Session(_));
+        // Neither what is of a session nor what any line is.
+        let is_of_files = |command: &Command<E>| {
+            !matches!(command.action(), Action::Session(_)) && !command.pattern().starts_with('.')
+        };
         let mut others = self.grammar.nodes().filter(|other| other.is_config() && *other != node);
         others.find(|other| self.grammar.find(*other, words).is_ok_and(|(command, _)| is_of_files(command)))
     }

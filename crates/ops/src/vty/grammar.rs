@@ -50,8 +50,12 @@ nodes! {
     Stats = "config-stats";
     /// An SS7 instance, which Osmocom's files may have.
     Cs7 = "config-cs7";
+    /// What a file of Osmocom's may have and this element has not: all its lines are taken without effect.
+    Ignored = "config-ignored";
     /// The SGSN.
     Sgsn = "config-sgsn";
+    /// An MME, which osmo-sgsn's files may have.
+    Mme = "config-sgsn-mme";
     /// The network service.
     Ns = "config-ns";
     /// One bind of the network service.

@@ -61,8 +61,7 @@ const ABSENT: &[(&str, &str, &str)] = &[
     ),
     ("enable", "shutdown", "SIGTERM ends the node in order, and 'sh' stays short for 'show'."),
     ("view", "bssgp bvc", "it changes something, so it stands in the enable node."),
-    ("config-cpu-sched", "", "threads are not arranged one by one; say 'core <0-1023>' under 'sgsn'."),
-    ("config-sgsn-mme", "", "there is no S3 or Gn interface to an MME, and no RAN information management."),
+    ("config-cpu-sched", "", "taken as any line of a node without effect; say 'core <0-1023>' under 'sgsn'."),
 ];
 
 /// What is refused by the configuration as a whole, not by its line.
@@ -179,7 +178,8 @@ fn fate_of(grammar: &Grammar<Sgsn>, node: Node, line: &[String]) -> Fate {
 }
 
 /// Lines that a pattern permits: each alternative of each place once, with all optional words and with none.
-pub(crate) fn samples(pattern: &str) -> Vec<Vec<String>> {
+#[must_use]
+pub fn samples(pattern: &str) -> Vec<Vec<String>> {
     // Osmocom has blanks within some alternatives.
     let pattern = pattern.replace(" | ", "|").replace("|)", ")");
     let tokens = pattern::parse(&pattern);

@@ -22,6 +22,45 @@ subscribers in a database. `write file` writes them; `show running-config`, `sho
 `(hidden)` in their place, no log and no error repeats them, and no line with a key in it is remembered for `show history`.
 ";
 
+const AT_THE_START: &str = "
+## What holds from the next start on
+
+A change holds at once: policies, lists, timers, GGSNs and access points, Echo Requests, who may make himself known on Gb, queues
+and flow control. The answer to a command names what does not, which is only what concerns the size of a table, an address, or a
+file that is open.
+
+| element | words | why |
+|---|---|---|
+| all | `bind` under `line vty`, `ctrl` and `metrics` | an address |
+| SGSN | `gtp local-ip`, `gtp local-ipv6` | an address, which peers have been told |
+| SGSN | `bind udp ID` and `no bind ID` under `ns`, `listen`; `nsvc` and `ip-sns-bind` of a new socket | an address |
+| SGSN | `max-mobiles`, `max-pdp-contexts`, `max-cells`, `max-held-n-pdus`, `max-unconfirmed-octets`, `max-frames` | the size of a table |
+| SGSN | the first line `gtp-version 0` | the size of a table: that of contexts of GTPv0 at a driver |
+| SGSN | `ingress`, `gb-output`, `busy-poll`, `core`, `socket-buffer` | programs, rings and memory of the kernel |
+| SGSN | `gtp state-dir`, `store` | a file that is open |
+| GGSN | `gtp bind-ip`, `gtp bind-ipv6`, `ip ifconfig`, `ipv6 ifconfig` | an address |
+| GGSN | `tun-device`; a new `apn` or `ggsn`, or one that was shut down at the start | a device |
+| GGSN | `ip prefix`, `ipv6 prefix`, `type-support`, `ip static` | the size of a table: that of addresses |
+| GGSN | `gtp state-dir` | a file that is open |
+| BSS emulator | addresses, cells, mobiles, their cards, QoS and compression | tables, and what mobiles are made of |
+
+`auth-policy remote` connects to the HLR at once; after another policy the link stays until the end, so that who waits for the
+HLR is answered. Another `gsup remote-ip`, `gsup remote-port` or `gsup ipa-name` ends the link and begins the new one. An access
+point of the GGSN that is shut down has its contexts deleted at their SGSNs.
+
+## Captures
+
+`--pcap FILE` records what the sockets of the node carry, before and behind all segmentation: Gb, Gn (GTP-C and GTP-U), of an
+SGSN also the link to the HLR as `Gr` (GSUP in IPA over TCP), of a GGSN also its TUN devices as `Gi`. IP, UDP and TCP headers are
+made; TCP's sequence numbers begin at 0 with each connection. The file is readable by its owner alone: GSUP has Kc, CK, IK and RES of
+subscribers in it, and Gi what they send.
+
+tcpdump and Wireshark on the same host see less exactly. Where Gb leaves by UDP sockets, datagrams of one length to one BSS leave together
+(UDP GSO), and a capture on that host shows them as one long datagram, of which tshark reads the first NS PDU only. They are apart on the
+wire. To see them apart, use `--pcap`, or capture at the receiver or at a mirror port of the switch. What arrives may be put together likewise
+by the kernel (GRO); `ethtool -K DEVICE gro off` ends that. What a driver takes or sends by AF_XDP is seen by no tcpdump of that host.
+";
+
 /// The whole document.
 #[must_use]
 pub fn document() -> String {
@@ -34,6 +73,7 @@ pub fn document() -> String {
     let common: Vec<(Node, String)> =
         sgsn.iter().filter(|(node, line)| in_all(*node, line)).cloned().collect();
     let mut text = HEAD.to_owned();
+    text.push_str(AT_THE_START);
     let everywhere = everywhere();
     text.push_str(
         "\n## In every node\n\n`do` is for the nodes of the configuration; the view node has of these no `end`, no \

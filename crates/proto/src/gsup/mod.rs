@@ -282,6 +282,11 @@ impl GsupEntity {
         &self.config
     }
 
+    /// The HLR knows us by another name, from the next connection on.
+    pub fn rename(&mut self, unit_name: &str) {
+        unit_name.clone_into(&mut self.config.unit_name);
+    }
+
     /// True where the HLR can be asked at once.
     #[must_use]
     pub fn is_up(&self) -> bool {

@@ -64,6 +64,19 @@ pub struct GtpConfig {
     pub timer_owner: u8,
 }
 
+/// What of a [`GtpConfig`] is about time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timing {
+    /// [`GtpConfig::t3_response`].
+    pub t3_response: Duration,
+    /// [`GtpConfig::n3_requests`].
+    pub n3_requests: u8,
+    /// [`GtpConfig::echo_interval`].
+    pub echo_interval: Duration,
+    /// [`GtpConfig::echo_intervals`].
+    pub echo_intervals: Vec<(IpAddr, Duration)>,
+}
+
 impl GtpConfig {
     /// [`GtpConfig::failure_delay`] by default: no outage costs a context in which one test of two is answered, which are a
     /// minute apart.

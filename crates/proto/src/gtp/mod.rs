@@ -29,7 +29,7 @@ mod tunnel;
 mod version0;
 mod wake;
 
-pub use config::{GtpConfig, SecondAddress};
+pub use config::{GtpConfig, SecondAddress, Timing};
 pub use error_indication::AnswerLimiter;
 pub use inside::Inside;
 pub use path::{Channel, Path, Paths, Plane, PlaneState};

@@ -2,12 +2,13 @@
 
 use super::path::{Channel, Path, Plane};
 use super::request::{Asker, Outstanding};
-use super::{ANSWERS_SLOT, GtpEntity, GtpOutput, PATH_SLOT, of_path};
+use super::{ANSWERS_SLOT, GtpEntity, GtpOutput, PATH_SLOT, Timing, of_path};
 use crate::drops::Drop;
 use crate::machine::{Batch, Context};
 use crate::time::{Duration, Instant};
 use crate::timers::TimerKey;
 use crate::trace::{Category, Level};
+use core::net::IpAddr;
 use gannet_wire::gtp::Message;
 use gannet_wire::gtp::v1c::EchoRequest;
 
@@ -103,12 +104,16 @@ impl GtpEntity {
         let Some(path) = self.paths.get_mut(index).filter(|path| path.generation == generation) else {
             return;
         };
+        let interval = self.config.echo_interval_of(path.address);
+        if interval == Duration::ZERO {
+            return;
+        }
         if cx.now < path.next_echo {
-            // The test was brought forward, and this was its former time.
+            // The test was brought forward or put off, and this was its former time.
             return self.wake_for_echo(cx, index);
         }
         path.last_echo = Some(cx.now);
-        path.next_echo = cx.now + self.config.echo_interval_of(path.address);
+        path.next_echo = cx.now + interval;
         let (address, version, planes) = (path.address, path.version, path.tested());
         for plane in planes.iter().copied() {
             if self.paths.get(index).is_none_or(|path| path.plane(plane).echo_outstanding) {
@@ -125,6 +130,26 @@ impl GtpEntity {
             }
         }
         self.wake_for_echo(cx, index);
+    }
+
+    /// Takes over new values: of T3-RESPONSE and N3-REQUESTS for what is sent from now on, of the interval of Echo Requests
+    /// for every path.
+    pub fn set_timing(&mut self, cx: &mut Context<'_>, timing: Timing) {
+        let former = self.config.clone();
+        (self.config.t3_response, self.config.n3_requests) = (timing.t3_response, timing.n3_requests);
+        (self.config.echo_interval, self.config.echo_intervals) =
+            (timing.echo_interval, timing.echo_intervals);
+        let paths: Vec<(u16, IpAddr)> =
+            self.paths.iter().map(|(index, path)| (index, path.address)).collect();
+        for (index, address) in paths {
+            let interval = self.config.echo_interval_of(address);
+            if interval != former.echo_interval_of(address) {
+                if let Some(path) = self.paths.get_mut(index) {
+                    path.next_echo = cx.now + interval;
+                }
+                self.wake_for_echo(cx, index);
+            }
+        }
     }
 
     /// Nobody has answered N3-REQUESTS Echo Requests. A plane that has failed is lost with the first test that fails after

@@ -91,7 +91,7 @@ impl NsEntity {
     pub fn recall(&mut self, cx: &mut Context<'_>, learned: &Learned, out: &mut Batch<NsOutput>) -> bool {
         match learned {
             Learned::Vc { nsei, nsvci, port, peer } => {
-                let is_free = self.is_open((*nsei, *nsvci))
+                let is_free = self.is_open(Port(*port), (*nsei, *nsvci))
                     && self.table.named(*nsei, *nsvci).is_none()
                     && self.table.at(Port(*port), *peer).is_none()
                     && self.sns(*nsei).is_none();
@@ -102,7 +102,7 @@ impl NsEntity {
                 let ours = self.sns(*nsei).map_or(self.config.sns.local.as_slice(), |sns| sns.local());
                 let is_same = ours.iter().map(|ours| endpoint(&ours.element)).eq(local.iter().copied());
                 let is_known = self.sns(*nsei).is_some_and(|sns| sns.state() == SnsState::Idle);
-                let may_come = self.config.sns.accept_dynamic && self.sns(*nsei).is_none();
+                let may_come = self.config.sns.accepts_at(Port(*port)) && self.sns(*nsei).is_none();
                 if !is_same || !(is_known || may_come) || self.table.nse(*nsei).is_some() {
                     return false;
                 }

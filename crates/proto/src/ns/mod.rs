@@ -90,6 +90,8 @@ pub struct NsConfig {
     pub vc_max: usize,
     /// NS-RESET from an unknown address makes an NS-VC.
     pub accept_dynamic: bool,
+    /// Ports at which it makes none all the same.
+    pub closed: Vec<Port>,
     /// The IP sub-network service.
     pub sns: SnsConfig,
 }
@@ -112,8 +114,16 @@ impl NsConfig {
             nse_max: 1024,
             vc_max: 4096,
             accept_dynamic: matches!(role, NsRole::Sgsn),
+            closed: Vec::new(),
             sns: SnsConfig::new(),
         }
+    }
+}
+
+impl NsConfig {
+    /// NS-RESET from an unknown address makes an NS-VC at this port.
+    pub(super) fn accepts_at(&self, port: Port) -> bool {
+        self.accept_dynamic && !self.closed.contains(&port)
     }
 }
 

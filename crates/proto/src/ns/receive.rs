@@ -153,19 +153,19 @@ impl NsEntity {
         let (nsei, Some(nsvci)) = (vc.nsei, vc.nsvci) else {
             // The BSS has another dialect now, if it may have, and if it does not speak this one any more.
             let may_change =
-                self.config.accept_dynamic && self.sns(vc.nsei).is_some_and(|sns| !sns.is_configured());
+                self.config.accepts_at(port) && self.sns(vc.nsei).is_some_and(|sns| !sns.is_configured());
             let (other, live) = (vc.nsei, self.live_of(vc.nsei));
             if may_change && !live.is_empty() {
                 return self.contest(cx, &live, (port, peer), octets, out);
             }
-            if self.config.accept_dynamic && self.sns_gives_way(cx, other, peer, out) {
+            if self.config.accepts_at(port) && self.sns_gives_way(cx, other, peer, out) {
                 return self.announced(cx, (port, peer), named, octets, out);
             }
             return self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
         };
         if (nsei, nsvci) == named {
             self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
-        } else if origin == VcOrigin::Configured || !self.config.accept_dynamic {
+        } else if origin == VcOrigin::Configured || !self.config.accepts_at(port) {
             // 7.3.1: the answer has our own values, and a person is told.
             cx.drop(Drop::NsUnexpected, None);
             let text = format_args!("NS-RESET from {peer} for NSEI {} NSVCI {}", named.0, named.1);
@@ -174,7 +174,7 @@ impl NsEntity {
         } else {
             // Another BSS has this address now, unless it names what somebody else has.
             let live = self.live_elsewhere(named, peer);
-            if live.is_empty() && self.is_open(named) {
+            if live.is_empty() && self.is_open(port, named) {
                 self.remove_vc(cx, index, out);
             }
             self.admit_vc(cx, (port, peer), named, (octets, &live), out);
@@ -194,12 +194,12 @@ impl NsEntity {
         self.admit_vc(cx, (port, peer), (nsei, nsvci), (octets, &live), out);
     }
 
-    /// May an NS-RESET make this NS-VC known, or move it? Not in an NSE that a person has configured.
-    pub(super) fn is_open(&self, (nsei, nsvci): (Nsei, Nsvci)) -> bool {
+    /// May an NS-RESET at this port make this NS-VC known, or move it? Not in an NSE that a person has configured.
+    pub(super) fn is_open(&self, port: Port, (nsei, nsvci): (Nsei, Nsvci)) -> bool {
         let vcs = self.table.nse(nsei).map(|nse| nse.vcs.as_slice()).unwrap_or_default();
         let known = self.table.named(nsei, nsvci);
         let mut of_nse = vcs.iter().copied().chain(known).filter_map(|index| self.table.get(index));
-        self.config.accept_dynamic
+        self.config.accepts_at(port)
             && of_nse.all(|vc| vc.origin != VcOrigin::Configured)
             && self.sns(nsei).is_none_or(|sns| !sns.is_configured())
     }
@@ -213,7 +213,7 @@ impl NsEntity {
         (octets, live): (&[u8], &[VcIndex]),
         out: &mut Batch<NsOutput>,
     ) {
-        let is_open = self.is_open((nsei, nsvci));
+        let is_open = self.is_open(port, (nsei, nsvci));
         if is_open && !live.is_empty() {
             return self.contest(cx, live, (port, peer), octets, out);
         }

@@ -76,6 +76,11 @@ pub struct Reassembler {
 }
 
 impl Reassembler {
+    /// What comes from now on has so long to become whole.
+    pub const fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+    }
+
     /// Room for `limit` N-PDUs at a time, allocated now; each has `timeout` to become whole.
     #[must_use]
     pub fn new(limit: usize, timeout: Duration) -> Self {

@@ -6,6 +6,7 @@ use core::fmt;
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::{Peer, Port, StreamState};
 use gannet_proto::trace::{Level, TraceSink};
+use gannet_trace::pcapng::Direction;
 use mio::unix::SourceFd;
 use mio::{Interest, Token};
 use std::io;
@@ -73,6 +74,7 @@ impl Io {
             Ok(true) => {
                 tcp.told = false;
                 let to = tcp.config.to;
+                self.record_stream(index, None);
                 if let Some(Some(Endpoint { owner, .. })) = self.endpoints.get(index) {
                     self.streams.push((*owner, StreamState::Connected));
                 }
@@ -81,6 +83,20 @@ impl Io {
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => self.lose(index, Some(&error)),
+        }
+    }
+
+    /// Records octets of a connection, or that it has begun.
+    fn record_stream(&mut self, index: usize, octets: Option<(Direction, &[u8])>) {
+        let at_ns = self.clock.unix_ns(self.now);
+        let Some(recorder) = &mut self.recorder else { return };
+        let Some(Some(Endpoint { kind: Kind::Tcp(tcp), .. })) = self.endpoints.get_mut(index) else { return };
+        match octets {
+            Some((direction, octets)) => tcp.record_octets(direction, octets, at_ns, recorder),
+            None => {
+                let interface = tcp.config.record_as.map(|name| recorder.interface(name));
+                tcp.record(interface, at_ns, recorder);
+            }
         }
     }
 
@@ -95,6 +111,7 @@ impl Io {
             match tcp.receive(frame.spare_mut()) {
                 Ok(count) if count > 0 && frame.set_len(count) => {
                     let (machine, port) = (owner.machine, owner.port);
+                    self.record_stream(index, Some((Direction::In, &frame)));
                     let origin = Origin::Peer(Peer::Link);
                     self.arrivals.push_back(Arrival { machine, port, origin, frame });
                 }
@@ -121,7 +138,9 @@ impl Io {
 
     pub(super) fn send_stream(&mut self, index: usize, octets: &[u8]) {
         let Some(tcp) = self.tcp_at(index) else { return };
-        let Err(error) = tcp.send(octets) else { return };
+        let Err(error) = tcp.send(octets) else {
+            return self.record_stream(index, Some((Direction::Out, octets)));
+        };
         let drop = match error.kind() {
             io::ErrorKind::QuotaExceeded => Drop::RtSendQueueFull,
             _ => Drop::RtSendFailed,
@@ -151,6 +170,12 @@ impl Io {
         let Some(tcp) = self.tcp_at(index) else { return };
         let (to, was_connected) = (tcp.config.to, tcp.close(now));
         let told = core::mem::replace(&mut tcp.told, true);
+        let at_ns = self.clock.unix_ns(now);
+        if let (Some(recorder), Some(Some(Endpoint { kind: Kind::Tcp(tcp), .. }))) =
+            (&mut self.recorder, self.endpoints.get_mut(index))
+        {
+            tcp.record_end(at_ns, recorder);
+        }
         if let (true, Some(Some(Endpoint { owner, .. }))) = (was_connected, self.endpoints.get(index)) {
             self.streams.push((*owner, StreamState::Lost));
         }

@@ -71,6 +71,7 @@ pub fn config(seed: u64) -> WorldConfig {
         prefix: Ipv4Addr::new(10, 0, 0, 0),
         prefix_length: 24,
         static_addresses: false,
+        sequence_numbers: true,
         dns: [None, None],
     };
     let bss = bss::Config::new((0..2).map(vc).collect(), bss_cells.collect());

@@ -58,6 +58,7 @@ fn a_restart_ends_the_contexts_of_that_ggsn_and_they_come_back() {
         prefix: Ipv4Addr::new(10, 1, 0, 0),
         prefix_length: 24,
         static_addresses: false,
+        sequence_numbers: true,
         dns: [None, None],
     };
     let restarted = GgsnConfig { restart_counter: 1, ..GgsnConfig::new(GGSN_GN, vec![apn]) };

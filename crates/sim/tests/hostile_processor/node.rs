@@ -114,6 +114,7 @@ fn config() -> WorldConfig {
         prefix: Ipv4Addr::new(10, 0, 0, 0),
         prefix_length: 24,
         static_addresses: false,
+        sequence_numbers: true,
         dns: [None, None],
     };
     WorldConfig {

@@ -11,7 +11,7 @@ mod packet;
 mod reader;
 mod recorder;
 
-pub use packet::{Udp, udp_of};
+pub use packet::{Segment, Udp, udp_of};
 pub use reader::{ReadError, Reader, Record};
 pub use recorder::{InterfaceId, Recorder};
 

@@ -1,8 +1,12 @@
-//! The IP and UDP headers around a recorded datagram: the socket gave us the payload only, Wireshark wants it all.
+//! The IP, UDP and TCP headers around recorded octets: the socket gave us the payload only, Wireshark wants it all.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
+const TCP_HEADER: usize = 20;
+/// Octets of a stream in one packet, at most.
+pub(super) const SEGMENT_MAX: usize = 32_768;
 const HOP_LIMIT: u8 = 64;
 
 /// A UDP datagram inside an IP packet.
@@ -19,12 +23,8 @@ pub struct Udp<'a> {
 /// Puts the IP packet with this UDP datagram into `packet`, whose former content goes. Addresses of two families
 /// become IPv6, the IPv4 one as IPv4-mapped.
 pub(super) fn write_udp(packet: &mut Vec<u8>, source: SocketAddr, destination: SocketAddr, payload: &[u8]) {
-    packet.clear();
     let udp_len = 8 + payload.len();
-    let pseudo = match (source.ip().to_canonical(), destination.ip().to_canonical()) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => write_ipv4(packet, source, destination, udp_len),
-        (source, destination) => write_ipv6(packet, to_v6(source), to_v6(destination), udp_len),
-    };
+    let pseudo = write_ip(packet, (source, destination), (PROTOCOL_UDP, udp_len));
     let udp_at = packet.len();
     packet.extend_from_slice(&source.port().to_be_bytes());
     packet.extend_from_slice(&destination.port().to_be_bytes());
@@ -38,6 +38,58 @@ pub(super) fn write_udp(packet: &mut Vec<u8>, source: SocketAddr, destination: S
     put(packet, udp_at + 6, sum);
 }
 
+/// What TCP's header says of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// The number of its first octet.
+    pub sequence: u32,
+    /// The number of the octet that is expected of the other side.
+    pub acknowledgement: u32,
+    /// The flags of the header's fourteenth octet (RFC 9293).
+    pub flags: u8,
+}
+
+impl Segment {
+    /// No more comes.
+    pub const FIN: u8 = 0x01;
+    /// A connection begins.
+    pub const SYN: u8 = 0x02;
+    /// The octets are for the application at once.
+    pub const PSH: u8 = 0x08;
+    /// The acknowledgement is one.
+    pub const ACK: u8 = 0x10;
+}
+
+/// Puts the IP packet with this TCP segment into `packet`, whose former content goes.
+pub(super) fn write_tcp(
+    packet: &mut Vec<u8>,
+    ends: (SocketAddr, SocketAddr),
+    segment: Segment,
+    payload: &[u8],
+) {
+    let pseudo = write_ip(packet, ends, (PROTOCOL_TCP, TCP_HEADER + payload.len()));
+    let tcp_at = packet.len();
+    packet.extend_from_slice(&ends.0.port().to_be_bytes());
+    packet.extend_from_slice(&ends.1.port().to_be_bytes());
+    packet.extend_from_slice(&segment.sequence.to_be_bytes());
+    packet.extend_from_slice(&segment.acknowledgement.to_be_bytes());
+    // Five words of header, flags, the largest window, checksum to come, nothing urgent.
+    packet.extend_from_slice(&[0x50, segment.flags, 0xff, 0xff, 0, 0, 0, 0]);
+    packet.extend_from_slice(payload);
+    let checksum = !fold(sum(packet.get(tcp_at..).unwrap_or_default(), pseudo));
+    put(packet, tcp_at + 16, checksum);
+}
+
+/// Puts an IP header into `packet`, whose former content goes, for a payload of this protocol and length; gives the sum of the
+/// pseudo header.
+fn write_ip(packet: &mut Vec<u8>, ends: (SocketAddr, SocketAddr), payload: (u8, usize)) -> u32 {
+    packet.clear();
+    match (ends.0.ip().to_canonical(), ends.1.ip().to_canonical()) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => write_ipv4(packet, source, destination, payload),
+        (source, destination) => write_ipv6(packet, to_v6(source), to_v6(destination), payload),
+    }
+}
+
 fn to_v6(address: IpAddr) -> Ipv6Addr {
     match address {
         IpAddr::V4(v4) => v4.to_ipv6_mapped(),
@@ -46,27 +98,37 @@ fn to_v6(address: IpAddr) -> Ipv6Addr {
 }
 
 /// Appends the header and returns the sum of the pseudo header.
-fn write_ipv4(packet: &mut Vec<u8>, source: Ipv4Addr, destination: Ipv4Addr, udp_len: usize) -> u32 {
+fn write_ipv4(
+    packet: &mut Vec<u8>,
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    (protocol, len): (u8, usize),
+) -> u32 {
     packet.extend_from_slice(&[0x45, 0]);
-    packet.extend_from_slice(&length(20 + udp_len));
+    packet.extend_from_slice(&length(20 + len));
     // Identification 0 and "don't fragment", time to live, protocol, checksum to come.
-    packet.extend_from_slice(&[0, 0, 0x40, 0, HOP_LIMIT, PROTOCOL_UDP, 0, 0]);
+    packet.extend_from_slice(&[0, 0, 0x40, 0, HOP_LIMIT, protocol, 0, 0]);
     packet.extend_from_slice(&source.octets());
     packet.extend_from_slice(&destination.octets());
     let checksum = !fold(sum(packet, 0));
     put(packet, 10, checksum);
     let addresses = sum(&destination.octets(), sum(&source.octets(), 0));
-    addresses + u32::from(PROTOCOL_UDP) + u32::from(u16::from_be_bytes(length(udp_len)))
+    addresses + u32::from(protocol) + u32::from(u16::from_be_bytes(length(len)))
 }
 
-fn write_ipv6(packet: &mut Vec<u8>, source: Ipv6Addr, destination: Ipv6Addr, udp_len: usize) -> u32 {
+fn write_ipv6(
+    packet: &mut Vec<u8>,
+    source: Ipv6Addr,
+    destination: Ipv6Addr,
+    (protocol, len): (u8, usize),
+) -> u32 {
     packet.extend_from_slice(&[0x60, 0, 0, 0]);
-    packet.extend_from_slice(&length(udp_len));
-    packet.extend_from_slice(&[PROTOCOL_UDP, HOP_LIMIT]);
+    packet.extend_from_slice(&length(len));
+    packet.extend_from_slice(&[protocol, HOP_LIMIT]);
     packet.extend_from_slice(&source.octets());
     packet.extend_from_slice(&destination.octets());
     let addresses = sum(&destination.octets(), sum(&source.octets(), 0));
-    addresses + u32::from(PROTOCOL_UDP) + u32::from(u16::from_be_bytes(length(udp_len)))
+    addresses + u32::from(protocol) + u32::from(u16::from_be_bytes(length(len)))
 }
 
 /// A length field; a datagram that UDP cannot carry shows the largest value.

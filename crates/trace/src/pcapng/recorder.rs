@@ -1,7 +1,7 @@
 //! The writer: a buffer that the event loop fills and a thread that empties it into the file.
 
 use super::Direction;
-use super::packet::write_udp;
+use super::packet::{SEGMENT_MAX, Segment, write_tcp, write_udp};
 use core::fmt;
 use core::net::SocketAddr;
 use pcap_file::DataLink;
@@ -11,8 +11,9 @@ use pcap_file::pcapng::blocks::interface_description::{
 };
 use pcap_file::pcapng::{Block, PcapNgWriter};
 use std::borrow::Cow;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -76,7 +77,7 @@ impl Shared {
 }
 
 impl Recorder {
-    /// A new capture file; an existing one is overwritten.
+    /// A new capture file, which its owner alone may read; an existing one is overwritten, and keeps its rights.
     ///
     /// # Errors
     /// Where the file or the thread cannot be made.
@@ -89,7 +90,10 @@ impl Recorder {
     /// # Errors
     /// Where the file or the thread cannot be made.
     pub fn with_limit(path: &Path, limit: usize) -> io::Result<Self> {
-        let mut recorder = Self::into_writer(Box::new(File::create(path)?), limit)?;
+        // GSUP has the keys of subscribers in it.
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let mut recorder = Self::into_writer(Box::new(file), limit)?;
         recorder.name = path.display().to_string();
         Ok(recorder)
     }
@@ -160,6 +164,23 @@ impl Recorder {
     ) {
         write_udp(self.block.data.to_mut(), source, destination, payload);
         self.write(interface, at_ns, direction);
+    }
+
+    /// Records octets of a TCP connection, with the headers made; what is too long for one packet becomes several.
+    pub fn tcp(
+        &mut self,
+        interface: InterfaceId,
+        at_ns: u64,
+        direction: Direction,
+        (ends, first): ((SocketAddr, SocketAddr), Segment),
+        payload: &[u8],
+    ) {
+        let mut segment = first;
+        for piece in payload.chunks(SEGMENT_MAX).chain(payload.is_empty().then_some(payload)) {
+            write_tcp(self.block.data.to_mut(), ends, segment, piece);
+            self.write(interface, at_ns, direction);
+            segment.sequence = segment.sequence.wrapping_add(u32::try_from(piece.len()).unwrap_or(0));
+        }
     }
 
     /// Records a whole IP packet, as it passes through a TUN device.

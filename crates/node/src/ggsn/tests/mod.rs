@@ -37,6 +37,7 @@ fn apn(name: &str, third: u8, prefix_length: u8) -> ApnConfig {
         prefix: Ipv4Addr::new(10, 0, third, 0),
         prefix_length,
         static_addresses: true,
+        sequence_numbers: true,
         dns: [Some(Ipv4Addr::new(192, 0, 2, 53)), None],
     }
 }
@@ -573,4 +574,38 @@ fn configurations_that_are_refused() {
         refused(|config| config.context_limit = PLACES + 1),
         GgsnConfigError::ContextLimit(PLACES + 1)
     );
+}
+
+#[test]
+fn what_an_operator_changes_holds_at_once() {
+    let mut net = Net::new(|_| ());
+    let created = net.create(create_request(1, "internet")).unwrap();
+    let down = packet(HOST, address_of(&created));
+    let sequence_of = |net: &mut Net| {
+        let sent = net.downlink(Peer::Slot(0), &down);
+        GPdu::parse(&sent[0].2).unwrap().0.sequence
+    };
+    assert_eq!(sequence_of(&mut net), Some(0));
+    let mut changed = net.ggsn.config().clone();
+    changed.apns[0].sequence_numbers = false;
+    changed.apns[0].dns = [Some(HOST), None];
+    changed.default_apn = Some(0);
+    changed.echo_interval = Duration::from_secs(5);
+    net.ggsn.reconfigure(&mut net.around.context(), &changed);
+    assert_eq!(sequence_of(&mut net), None, "no g-pdu tx-sequence-numbers");
+    assert_eq!(net.ggsn.access_points().next().unwrap().0.dns, [Some(HOST), None]);
+    let other = net.create(create_request(2, "unheard-of")).unwrap();
+    assert_eq!(net.ggsn.context(imsi(2), Nsapi(5)).unwrap().apn, 0, "default-apn");
+    let until = net.around.now + Duration::from_secs(6);
+    assert!(!net.run_until(until).is_empty(), "an Echo Request");
+    // An access point that is shut down has no contexts, and gets none.
+    changed.apns.remove(0);
+    changed.default_apn = None;
+    net.ggsn.reconfigure(&mut net.around.context(), &changed);
+    let mut asked = Batch::default();
+    net.ggsn.poll_output(&mut net.around.context(), &mut asked);
+    assert_eq!(asked.len(), 2, "both are to be deleted");
+    assert_eq!(net.create(create_request(3, "internet")), Err(Cause::MissingOrUnknownApn));
+    assert!(net.create(create_request(3, "small")).is_ok());
+    drop((other, asked));
 }

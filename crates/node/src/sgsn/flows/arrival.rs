@@ -4,7 +4,7 @@ use super::blocking::UNREACHABLE;
 use super::{CELLS_OF_A_CELL, flow_of};
 use crate::sgsn::contexts::{ContextRef, Contexts};
 use crate::sgsn::directory::Directory;
-use crate::sgsn::{GB, GTP_U, Sgsn, SgsnCommand, owner};
+use crate::sgsn::{GTP_U, Sgsn, SgsnCommand, is_gb, owner};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -52,10 +52,10 @@ fn place_of(contexts: &Contexts, input: &Input<SgsnCommand>) -> Option<u32> {
 
 /// The TLLI from which an acknowledgement, or anything as short, comes, as far as its first octets say. What is longer mostly waits.
 fn tlli_of(input: &Input<SgsnCommand>) -> Option<Tlli> {
-    let Input::Datagram { port: GB, frame, .. } = input else { return None };
+    let Input::Datagram { port, frame, .. } = input else { return None };
     let is_meant = frame.len() <= SHORT && ns::Unitdata::is(frame);
     UlUnitdata::glance(frame.get(ns::UNITDATA_HEADER_LEN..)?)
-        .filter(|tlli| is_meant && tlli.kind() == TlliKind::Local)
+        .filter(|tlli| is_gb(*port) && is_meant && tlli.kind() == TlliKind::Local)
 }
 
 impl Sgsn {

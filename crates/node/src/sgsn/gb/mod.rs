@@ -12,15 +12,15 @@ pub use sending::Meta;
 
 use super::directory::BvcAddress;
 use super::flows::Ingress;
-use super::{GB, Sgsn, SgsnConfig, owner};
+use super::{Sgsn, SgsnConfig, owner};
 use crate::slots::Slot;
 use cell_change::CellChanges;
 use gannet_proto::bssgp::bvc::{self, BvcOutput, Bvcs};
 use gannet_proto::bssgp::flow_control::FlowControl;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::machine::{Batch, Context, Peer};
-use gannet_proto::ns::sns::{LocalEndpoint, SnsConfig};
+use gannet_proto::machine::{Batch, Context, Peer, Port};
+use gannet_proto::ns::sns::SnsConfig;
 use gannet_proto::ns::{Learned, NsConfig, NsEntity, NsOutput, NsRole, NsStatus};
 use gannet_proto::time::Instant;
 use gannet_proto::timers::TimerKey;
@@ -65,7 +65,8 @@ pub(super) fn ns_config(config: &SgsnConfig) -> NsConfig {
         config_retries: config.ns.sns_config_retries,
         procedure_retries: config.ns.sns_procedures_retries,
         accept_dynamic: config.ip_sns.accept_dynamic,
-        local: local_endpoint(config).into_iter().collect(),
+        local: config.ip_sns.endpoints.clone(),
+        closed: config.ip_sns.closed.clone(),
         ..SnsConfig::new()
     };
     NsConfig {
@@ -80,14 +81,10 @@ pub(super) fn ns_config(config: &SgsnConfig) -> NsConfig {
         nse_max: config.nses_max,
         vc_max: config.nses_max * 4,
         accept_dynamic: config.accept_dynamic,
+        closed: config.closed.clone(),
         sns,
         ..NsConfig::new(NsRole::Sgsn, owner::NS)
     }
-}
-
-/// The endpoint that IP-SNS tells of.
-pub(super) fn local_endpoint(config: &SgsnConfig) -> Option<LocalEndpoint> {
-    config.ip_sns.endpoint.map(|element| LocalEndpoint { port: GB, element })
 }
 
 impl Gb {
@@ -139,11 +136,11 @@ impl Gb {
 }
 
 impl Sgsn {
-    /// A datagram at the NS port.
-    pub(super) fn gb_datagram(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
+    /// A datagram at a port of NS.
+    pub(super) fn gb_datagram(&mut self, cx: &mut Context<'_>, (port, peer): (Port, Peer), frame: Frame) {
         let Peer::Udp(address) = peer else { return };
         let mut outputs = core::mem::take(&mut self.gb.outputs);
-        self.gb.ns.receive(cx, GB, address, frame, &mut outputs);
+        self.gb.ns.receive(cx, port, address, frame, &mut outputs);
         self.ns_outputs(cx, &mut outputs);
         self.gb.outputs = outputs;
     }

@@ -12,6 +12,7 @@
 mod decide;
 mod hlr;
 
+use crate::sgsn::{HLR, owner};
 use crate::slots::Slot;
 use gannet_proto::auth::vectors::{AuthRules, Ciphers, Vectors};
 use gannet_proto::auth::{AuthDecision, AuthPolicy, AuthTicket};
@@ -192,6 +193,18 @@ impl Subscribers {
     pub fn new(gsup: Option<GsupConfig>) -> Self {
         let (waiting, by_place) = (BTreeMap::new(), BTreeMap::new());
         Self { hlr: gsup.map(GsupEntity::new), waiting, by_place, outputs: Batch::default() }
+    }
+
+    /// From now on an HLR is asked, or no longer. One that was asked stays connected: who waits for it is answered by it,
+    /// and it may still cancel a subscriber.
+    pub(super) fn ask(&mut self, config: &SubscriberConfig) {
+        match &mut self.hlr {
+            Some(hlr) => hlr.rename(&config.unit_name),
+            None if config.policy == AuthPolicy::Remote => {
+                self.hlr = Some(GsupEntity::new(GsupConfig::new(HLR, &config.unit_name, owner::GSUP)));
+            }
+            None => {}
+        }
     }
 
     /// Mobiles that wait for the HLR.

@@ -3,19 +3,24 @@
 use super::bench::*;
 use crate::sgsn::operation::NsvcOrder;
 use crate::sgsn::*;
+use core::net::SocketAddr;
+use gannet_proto::auth::AuthPolicy;
+use gannet_proto::drops::Drop;
 use gannet_proto::ns::VcState;
 use gannet_proto::time::Duration;
 use gannet_wire::bssgp::Message;
-use gannet_wire::id::{Nsei, Nsvci};
+use gannet_wire::gtp::Message as GtpMessage;
+use gannet_wire::gtp::v1c::{EchoResponse, emit_datagram};
+use gannet_wire::id::{Nsei, Nsvci, Teid};
 use gannet_wire::l3::gmm::{GmmMessage, PTmsiReallocationComplete};
-use gannet_wire::l3::ie::NetworkName;
+use gannet_wire::l3::ie::{MobileIdentity, NetworkName};
 use gannet_wire::ns;
 
 const NSE: Nsei = Nsei(1);
 
 fn known(config: &mut SgsnConfig) {
     config.accept_dynamic = false;
-    config.nsvcs = vec![NsvcConfig { nsei: NSE, nsvci: Nsvci(1), peer: bss(NSE) }];
+    config.nsvcs = vec![NsvcConfig { nsei: NSE, nsvci: Nsvci(1), port: GB, peer: bss(NSE) }];
 }
 
 #[test]
@@ -116,4 +121,114 @@ fn routes_and_timers_change_for_what_comes() {
     bench.sent.clear();
     bench.sm(1, 0, activate_request(NSAPI));
     assert_eq!(bench.next_create().0, OTHER_GGSN);
+}
+
+#[test]
+fn each_socket_of_ns_answers_by_itself_and_lets_in_whom_it_may() {
+    let mut bench = Bench::without_bss(|config| config.closed = vec![GB]);
+    let second = GB_FURTHER[0];
+    let reset = ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(1), nsei: NSE };
+    bench.datagram(GB, bss(NSE), &reset.to_vec());
+    assert_eq!(bench.dropped(Drop::NsUnknownPeer), 1);
+    bench.sent.clear();
+    bench.datagram(second, bss(NSE), &reset.to_vec());
+    assert_eq!(bench.next(), Sent::Ns(bss(NSE), ns::Pdu::ResetAck { nsvci: Nsvci(1), nsei: NSE }));
+    bench.datagram(second, bss(NSE), &ns::Pdu::Unblock.to_vec());
+    let vc = bench.sgsn.gb().ns.find(NSE, Nsvci(1)).unwrap();
+    assert_eq!(bench.sgsn.gb().ns.vc(vc).unwrap().port(), second);
+    assert!(bench.sgsn.gb().ns.is_available(NSE));
+    // Who may make himself known changes at any time.
+    let open = SgsnConfig { closed: Vec::new(), ..bench.sgsn.config().clone() };
+    bench.sgsn.reconfigure(&mut bench.around.context(), open);
+    bench.sent.clear();
+    let other = ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(2), nsei: Nsei(2) };
+    bench.datagram(GB, bss(Nsei(2)), &other.to_vec());
+    assert_eq!(bench.next(), Sent::Ns(bss(Nsei(2)), ns::Pdu::ResetAck { nsvci: Nsvci(2), nsei: Nsei(2) }));
+}
+
+/// A changed configuration, in force at once.
+fn changed(bench: &mut Bench, change: impl FnOnce(&mut SgsnConfig)) {
+    let mut config = bench.sgsn.config().clone();
+    change(&mut config);
+    bench.sgsn.reconfigure(&mut bench.around.context(), config);
+    bench.collect();
+}
+
+/// Answers the Echo Requests that went out, and says how many those were.
+fn echoes(bench: &mut Bench) -> usize {
+    let mut count = 0;
+    for sent in core::mem::take(&mut bench.sent) {
+        let Sent::Control(ggsn, header, GtpMessage::EchoRequest(_)) = sent else { continue };
+        let answer = EchoResponse { recovery: 9, private_extension: None }.into();
+        let mut octets = Vec::new();
+        assert!(emit_datagram(Teid(0), header.sequence.unwrap(), &answer, &mut octets));
+        bench.datagram(GTP_C, SocketAddr::new(ggsn, 2123), &octets);
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn the_interval_of_echo_requests_changes_at_once() {
+    let mut bench = Bench::attached(true);
+    bench.silent_ggsn = true;
+    bench.sent.clear();
+    bench.pass_secs(10);
+    assert_eq!(echoes(&mut bench), 0);
+    let every = |bench: &mut Bench, seconds| {
+        changed(bench, |config| config.echo_intervals = vec![(GGSN, Duration::from_secs(seconds))]);
+    };
+    every(&mut bench, 5);
+    bench.pass_secs(6);
+    assert_eq!(echoes(&mut bench), 1);
+    every(&mut bench, 0);
+    bench.pass_secs(120);
+    assert_eq!(echoes(&mut bench), 0);
+    every(&mut bench, 30);
+    bench.pass_secs(31);
+    assert_eq!(echoes(&mut bench), 1);
+    // And the time for an answer, as of the next request.
+    changed(&mut bench, |config| (config.t3_response, config.n3_requests) = (Duration::from_secs(1), 2));
+    bench.sent.clear();
+    bench.pass_secs(31);
+    let is_echo = |sent: &&Sent| matches!(sent, Sent::Control(_, _, GtpMessage::EchoRequest(_)));
+    assert_eq!(bench.sent.iter().filter(is_echo).count(), 2, "after 30 s, and once more after T3-RESPONSE");
+}
+
+#[test]
+fn who_may_attach_changes_at_once() {
+    let mut bench = Bench::new(|_| ());
+    bench.attach(0);
+    changed(&mut bench, |config| config.subscribers.policy = AuthPolicy::AclOnly);
+    bench.gmm(1, attach_request(MobileIdentity::Imsi(imsi(1))));
+    assert!(matches!(bench.hear_gmm(1), GmmMessage::AttachReject(_)));
+    assert!(bench.sgsn.subscribers().hlr().is_none());
+    changed(&mut bench, |config| config.subscribers.policy = AuthPolicy::Remote);
+    let name = "SGSN-changed".to_owned();
+    changed(&mut bench, |config| config.subscribers.unit_name = name.clone());
+    assert_eq!(
+        bench.sgsn.subscribers().hlr().map(|hlr| hlr.config().unit_name.as_str()),
+        Some("SGSN-changed")
+    );
+    // There is no connection: the mobile is refused in time, and not accepted.
+    bench.gmm(2, attach_request(MobileIdentity::Imsi(imsi(2))));
+    bench.pass_secs(60);
+    assert!(matches!(bench.hear_gmm(2), GmmMessage::AttachReject(_)));
+    changed(&mut bench, |config| config.subscribers.policy = AuthPolicy::AcceptAll);
+    bench.attach(3);
+}
+
+#[test]
+fn flow_control_changes_at_once() {
+    let mut bench = Bench::new(|_| ());
+    let bvc = bench.sgsn.gb().bvcs.find(cell(0).nsei, cell(0).bvci).unwrap();
+    let rate =
+        |bench: &Bench| bench.sgsn.gb().flow.cell_view(bench.around.now, bvc).unwrap().bucket.rate_bit_per_s;
+    let former = bench.sgsn.config().flow.initial.bvc.rate_bit_per_s;
+    assert_eq!(rate(&bench), former);
+    changed(&mut bench, |config| config.flow.initial.bvc.rate_bit_per_s = former / 2);
+    assert_eq!(rate(&bench), former / 2, "the BSS has said nothing");
+    changed(&mut bench, |config| config.flow.data.ms.pdus = 3);
+    assert_eq!(bench.sgsn.gb().flow.config().data.ms.pdus, 3);
+    assert_eq!(bench.sgsn.gb().flow.config().pdus_max, 128, "the size of a table stays");
 }

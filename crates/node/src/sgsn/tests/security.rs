@@ -14,6 +14,7 @@ use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gsup::PDP_INFOS_MAX;
 use gannet_proto::machine::StreamState;
+use gannet_proto::ns::sns::LocalEndpoint;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::Cause as BssgpCause;
 use gannet_wire::gsup::{Body, CancelType, PurgeResult};
@@ -118,9 +119,9 @@ fn endpoints_of_ip_sns_have_a_table_and_no_more() {
         config.accept_dynamic = false;
         let own = SocketAddr::new(SGSN, 23_000);
         config.ip_sns = IpSns {
-            endpoint: Some(IpElement { endpoint: own, ..endpoint(0) }),
+            endpoints: vec![LocalEndpoint { port: GB, element: IpElement { endpoint: own, ..endpoint(0) } }],
             accept_dynamic: true,
-            nses: Vec::new(),
+            ..IpSns::default()
         };
     });
     for number in 0..FLOOD {

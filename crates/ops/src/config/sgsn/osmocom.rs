@@ -4,6 +4,11 @@
 use crate::Sgsn;
 use crate::vty::{Action, Grammar, Node};
 
+/// Why an MME has no effect.
+const NO_RIM: &str = "there is no interface to an MME, and no RAN information management (RIM).";
+const NO_MME: &str =
+    "taken without effect: there is no interface to an MME, and no RAN information management (RIM).";
+
 /// All of them.
 pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     let sgsn = &[Node::Sgsn];
@@ -31,7 +36,26 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     );
     let help = "Take back\nAn APN that is allowed: not here\nIts name";
     grammar.add(sgsn, "no access-point-name NAME", help, nothing);
-    let mme = "there is no S3 or Gn interface to an MME, and no RAN information management.";
-    grammar.add(sgsn, "mme NAME", "An MME: not here\nIts name", Action::<Sgsn>::Refuse(mme));
-    grammar.add(sgsn, "no mme NAME", "Take back\nAn MME: not here\nIts name", nothing);
+    install_mme(grammar);
+}
+
+/// MMEs, of which osmo-sgsn relays RAN information to one.
+fn install_mme(grammar: &mut Grammar<Sgsn>) {
+    let sgsn = &[Node::Sgsn];
+    let enter = Action::<Sgsn>::Enter(Node::Mme, |edit| {
+        edit.warn(NO_MME);
+        Ok(String::new())
+    });
+    grammar.add(sgsn, "mme NAME", "An MME: not here\nIts name", enter);
+    grammar.add(sgsn, "no mme NAME", "Take back\nAn MME: not here\nIts name", Action::<Sgsn>::Ignore(NO_RIM));
+    let mme = &[Node::Mme];
+    let ignored = Action::<Sgsn>::Ignore(NO_RIM);
+    grammar.add(mme, "gtp remote-ip A.B.C.D", "GTP\nIts address\nThe address", ignored);
+    let area = "GTP\nRAN information is relayed: not here\nMCC\nMNC\nTAC";
+    grammar.add(mme, "gtp ran-info-relay <0-999> <0-999> <0-65535>", area, ignored);
+    let area = format!("Take back\n{area}");
+    grammar.add(mme, "no gtp ran-info-relay <0-999> <0-999> <0-65535>", &area, ignored);
+    let any = "GTP\nRAN information is relayed: not here\nOf all other areas";
+    grammar.add(mme, "gtp ran-info-relay default", any, ignored);
+    grammar.add(mme, "no gtp ran-info-relay default", &format!("Take back\n{any}"), ignored);
 }

@@ -198,6 +198,41 @@ impl<T: PduMeta> FlowControl<T> {
         control
     }
 
+    /// How it is set up.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Takes over new limits, shares and initial values; the sizes of tables stay. A cell that has had the initial values,
+    /// since its BSS has said nothing, has the new ones.
+    pub fn reconfigure(&mut self, cx: &mut Context<'_>, new: Config) {
+        let former = self.config.clone();
+        let Config { initial, data, signalling, real_time, wait_quantum, rest_quantum, feedback, .. } = new;
+        // Whether anybody listens is decided when the node is made.
+        let feedback = former.feedback.and(feedback.or(former.feedback));
+        self.config = Config {
+            initial,
+            data,
+            signalling,
+            real_time,
+            wait_quantum,
+            rest_quantum,
+            feedback,
+            ..former.clone()
+        };
+        for cell in 0..self.config.cells_max {
+            let Some(state) = self.cells.get(cell as usize) else { continue };
+            let (bmax_octets, rate_bit_per_s) = (state.bucket.bmax_octets(), state.bucket.rate_bit_per_s());
+            let now =
+                BvcParameters { bvc: Bucket { bmax_octets, rate_bit_per_s }, default_ms: state.default_ms };
+            let next = if now == former.initial { initial } else { now };
+            if next != now || former.real_time != real_time {
+                self.set_bvc(cx, cell, next, None);
+            }
+        }
+    }
+
     /// Gives a PDU back, counted in its buckets, where nothing of its mobile is queued, no other of its cell could go
     /// now, and it conforms; else does as [`FlowControl::enqueue`].
     pub fn offer(&mut self, cx: &mut Context<'_>, (cell, ms): (u32, Option<u32>), pdu: Pdu<T>) -> Offered<T> {

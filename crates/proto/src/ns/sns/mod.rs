@@ -61,6 +61,8 @@ pub struct SnsConfig {
     pub procedure_retries: u8,
     /// SNS-SIZE for an NSE that nobody configured makes it known. Of an SGSN.
     pub accept_dynamic: bool,
+    /// Ports at which it does not all the same.
+    pub closed: Vec<Port>,
     /// The endpoints that such an NSE gets.
     pub local: Vec<LocalEndpoint>,
     /// Endpoints of one side of an NSE at most.
@@ -79,10 +81,18 @@ impl SnsConfig {
             config_retries: 3,
             procedure_retries: 3,
             accept_dynamic: false,
+            closed: Vec::new(),
             local: Vec::new(),
             endpoints_max: 16,
             vcs_max: 64,
         }
+    }
+}
+
+impl SnsConfig {
+    /// SNS-SIZE for an NSE that nobody configured makes it known at this port.
+    pub(super) fn accepts_at(&self, port: Port) -> bool {
+        self.accept_dynamic && !self.closed.contains(&port)
     }
 }
 

@@ -54,7 +54,7 @@ impl Bench {
 
     fn transmitted(&mut self, port: Port, peer: SocketAddr, octets: &[u8]) {
         match port {
-            GB => self.gb_transmitted(peer, octets),
+            port if is_gb(port) => self.gb_transmitted(peer, octets),
             GTP_C | GTP_C_SECOND => {
                 assert_eq!(peer.port(), 2123);
                 let header = Header::parse(octets).unwrap();

@@ -1,0 +1,84 @@
+//! What of a GGSN's configuration is not taken over while it runs: addresses, devices and pools.
+
+use gannet_ops::config::ggsn::{ApnConfig, GgsnConfig, GgsnInstance};
+
+type Differs<T> = (&'static str, fn(&T, &T) -> bool);
+
+const OF_GGSNS: &[Differs<GgsnInstance>] = &[
+    ("The address of GTP", |old, new| old.gtp_bind_ip != new.gtp_bind_ip),
+    ("The IPv6 address of GTP", |old, new| old.gn.ipv6 != new.gn.ipv6),
+    ("The directory of the restart counter", |old, new| old.gtp_state_dir != new.gtp_state_dir),
+];
+
+const OF_APNS: &[Differs<ApnConfig>] = &[
+    ("The device of an access point", |old, new| old.tun_device != new.tun_device),
+    ("The address of the device", |old, new| {
+        (old.ifconfig, old.ipv6_ifconfig) != (new.ifconfig, new.ipv6_ifconfig)
+    }),
+    ("The pool of an access point", |old, new| {
+        (old.prefix, old.ipv6_prefix, old.has_ipv6) != (new.prefix, new.ipv6_prefix, new.has_ipv6)
+    }),
+    ("An address of a subscriber's own", |old, new| old.static_mobiles != new.static_mobiles),
+];
+
+/// What differs and holds from the next start on, each once. `there` has the GGSNs and access points that run.
+pub fn later(old: &GgsnConfig, new: &GgsnConfig, there: &[(String, Vec<String>)]) -> Vec<&'static str> {
+    let mut all = Vec::new();
+    for ggsn in &new.ggsns {
+        let runs = there.iter().find(|(name, _)| *name == ggsn.name).map(|(_, apns)| apns.as_slice());
+        let Some(former) = old.ggsns.iter().find(|former| former.name == ggsn.name) else {
+            all.push("A new GGSN");
+            continue;
+        };
+        if ggsn.running && runs.is_none() {
+            all.push("A GGSN that was shut down at the start");
+        }
+        all.extend(OF_GGSNS.iter().filter(|(_, differs)| differs(former, ggsn)).map(|(what, _)| *what));
+        for apn in &ggsn.apns {
+            match former.apns.iter().find(|known| known.name == apn.name) {
+                None => all.push("A new access point"),
+                Some(_) if apn.running && runs.is_some_and(|runs| !runs.contains(&apn.name)) => {
+                    all.push("An access point that was shut down at the start");
+                }
+                Some(known) => {
+                    all.extend(
+                        OF_APNS.iter().filter(|(_, differs)| differs(known, apn)).map(|(what, _)| *what),
+                    );
+                }
+            }
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::later;
+    use gannet_ops::{Ggsn, config};
+
+    #[test]
+    fn only_addresses_devices_and_pools_wait_for_a_start() {
+        let text = "ggsn a\n gtp bind-ip 127.0.0.2\n apn b\n  tun-device t\n  ip prefix dynamic 192.0.2.0/24\n  no shutdown\n no shutdown ggsn\n";
+        let of = |from: &str, to: &str| {
+            let old = config::read::<Ggsn>("x", text).unwrap().config;
+            let there = [("a".to_owned(), vec!["b".to_owned()])];
+            later(&old, &config::read::<Ggsn>("x", &text.replace(from, to)).unwrap().config, &there)
+        };
+        for line in ["ip dns 0 192.0.2.9", "no g-pdu tx-sequence-numbers", "description c", "shutdown"] {
+            assert_eq!(of("  no shutdown\n", &format!("  no shutdown\n  {line}\n")), [""; 0], "{line}");
+        }
+        for line in ["default-apn b", "echo-interval 9", "gtp source-check off", "shutdown ggsn"] {
+            assert_eq!(
+                of(" no shutdown ggsn\n", &format!(" no shutdown ggsn\n {line}\n")),
+                [""; 0],
+                "{line}"
+            );
+        }
+        assert_eq!(of("127.0.0.2", "127.0.0.3"), ["The address of GTP"]);
+        assert_eq!(of("device t", "device u"), ["The device of an access point"]);
+        assert_eq!(of("apn b", "apn c"), ["A new access point"]);
+        assert_eq!(of("ggsn a", "ggsn c"), ["A new GGSN"]);
+    }
+}

@@ -1,0 +1,270 @@
+//! A test that every word of a configuration has an effect: what it changes reaches the node's plan, or what is built beside
+//! it, or a reason says why not.
+
+use crate::bss::BssNode;
+use crate::ggsn::GgsnNode;
+use crate::node::Node;
+use crate::sgsn::SgsnNode;
+use gannet_ops::config;
+use gannet_ops::vty::osmocom::samples;
+use gannet_ops::vty::{Action, Element, Grammar, Node as Place};
+
+/// The lines that lead into a node of the configuration.
+fn way(place: Place) -> &'static [&'static str] {
+    match place {
+        Place::Log => &["log stderr"],
+        Place::Line => &["line vty"],
+        Place::Ctrl => &["ctrl"],
+        Place::Metrics => &["metrics"],
+        Place::Stats => &["stats reporter statsd x"],
+        Place::Sgsn => &["sgsn"],
+        Place::Ns => &["ns"],
+        Place::NsBind => &["ns", "bind udp local"],
+        Place::NsNse => &["ns", "nse 7"],
+        Place::Bssgp => &["bssgp"],
+        Place::Bss => &["bss"],
+        Place::Ggsn => &["ggsn a"],
+        Place::Apn => &["ggsn a", "apn b"],
+        // The root, nodes of sessions, and nodes that have no effect as a whole.
+        Place::View | Place::Enable | Place::Config | Place::Cs7 | Place::Ignored | Place::Mme => &[],
+    }
+}
+
+fn with(base: &str, place: Place, line: &str) -> String {
+    let mut text = base.to_owned();
+    for (depth, opening) in way(place).iter().copied().chain([line]).enumerate() {
+        text.push_str(&format!("{}{opening}\n", " ".repeat(depth)));
+    }
+    text
+}
+
+/// What a node is made of, as text.
+type Made<N> = fn(&<<N as Node>::Element as Element>::Config) -> Option<String>;
+
+fn made<N: Node>(text: &str, of: Made<N>) -> Option<String> {
+    let config = config::read::<N::Element>("x", text).ok()?.config;
+    of(&config)
+}
+
+/// A command that needs other lines beside it: the pattern, those lines, and those that change something with them.
+type Example = (&'static str, &'static str, &'static str);
+/// A command without an effect, and why that is so.
+type Reason = (&'static str, &'static str);
+
+/// A line, and the same with each number one more: the first number is often the default.
+fn variants(words: &[String]) -> Vec<String> {
+    let mut all = vec![words.join(" ")];
+    for (place, word) in words.iter().enumerate() {
+        if let Ok(number) = word.parse::<u64>() {
+            let mut other = words.to_vec();
+            other[place] = (number + 1).to_string();
+            all.push(other.join(" "));
+        }
+    }
+    all
+}
+
+/// Commands without an effect, and not excused. A command that opens a node is there for the lines in it.
+fn without_effect<N: Node>(
+    minimal: &str,
+    (examples, reasons): (&[Example], &[Reason]),
+    of: Made<N>,
+) -> Vec<String> {
+    let grammar = Grammar::<N::Element>::new();
+    let places = || Place::ALL.iter().copied().filter(|place| place.is_config());
+    let commands =
+        || places().flat_map(|place| grammar.commands(place).iter().map(move |command| (place, command)));
+    // A second base has all that fits together: what takes something back needs it there.
+    let mut full = minimal.to_owned();
+    for (place, command) in commands().filter(|(_, command)| {
+        let changes = matches!(command.action(), Action::Set(_) | Action::Enter(..));
+        changes && !command.pattern().starts_with("no ") && !command.pattern().contains("shutdown")
+    }) {
+        let Some(words) = samples(command.pattern()).into_iter().next() else { continue };
+        let more = with(&full, place, &words.join(" "));
+        if made::<N>(&more, of).is_some() {
+            full = more;
+        }
+    }
+    let before = |base: &str| made::<N>(base, of).unwrap_or_else(|| panic!("not right: {base}"));
+    let bases = [minimal, &full].map(|base| (base.to_owned(), before(base)));
+    let has_effect = |place: Place, line: &str| {
+        bases
+            .iter()
+            .any(|(base, before)| made::<N>(&with(base, place, line), of).is_some_and(|made| made != *before))
+    };
+    let by_example = |pattern: &str| {
+        examples.iter().filter(|(whose, ..)| *whose == pattern).any(|(_, beside, lines)| {
+            let base = format!("{minimal}{beside}");
+            made::<N>(&format!("{base}{lines}"), of).is_some_and(|made| made != before(&base))
+        })
+    };
+    let set = commands().filter(|(_, command)| matches!(command.action(), Action::Set(_)));
+    let idle = set.filter(|(place, command)| {
+        let pattern = command.pattern();
+        let excused = OF_ALL.iter().chain(reasons).any(|(excused, _)| *excused == pattern);
+        let lines = || samples(pattern).into_iter().flat_map(|words| variants(&words));
+        !excused && !by_example(pattern) && !lines().any(|line| has_effect(*place, &line))
+    });
+    idle.map(|(place, command)| format!("{}: {}", place.name(), command.pattern())).collect()
+}
+
+/// Of every element.
+const OF_ALL: &[Reason] = &[
+    ("no login", "so it is anyway: 'login' is refused"),
+    ("logging print thread-id (0|1)", "there is one thread"),
+    ("logging print category-hex (0|1)", "categories are words"),
+    ("logging print file (0|1|basename) [last]", "lines have no file"),
+    ("disable", "see the tests of reports"),
+    ("description .TEXT", "it is for people"),
+    ("no description", "it is for people"),
+];
+
+const OF_SGSN: (&[Example], &[Reason]) = (
+    &[
+        ("gtp peer ADDRESS", "", "sgsn\n gtp peer 192.0.2.9\n"),
+        ("no gtp peer ADDRESS", "sgsn\n gtp peer 192.0.2.9\n", "sgsn\n no gtp peer 192.0.2.9\n"),
+        (
+            "encryption gea <0-4> [<0-4>] [<0-4>] [<0-4>] [<0-4>]",
+            "sgsn\n auth-policy remote\n",
+            "sgsn\n encryption gea 0 3\n",
+        ),
+        ("gsup remote-ip A.B.C.D", "sgsn\n auth-policy remote\n", "sgsn\n gsup remote-ip 127.0.0.9\n"),
+        ("gsup remote-port <0-65535>", "sgsn\n auth-policy remote\n", "sgsn\n gsup remote-port 4223\n"),
+        ("no bind ID", "ns\n bind udp b\n  listen 127.0.0.1 23001\n", "ns\n no bind b\n"),
+        ("ip-sns-default bind ID", "", SNS),
+        (
+            "accept-dynamic-ip-sns",
+            "ns\n ip-sns-default bind local\n",
+            "ns\n bind udp local\n  accept-dynamic-ip-sns\n",
+        ),
+        ("no accept-dynamic-ip-sns", SNS, "ns\n bind udp local\n  no accept-dynamic-ip-sns\n"),
+        ("no ip-sns-default bind ID", SNS_OF_TWO, "ns\n no ip-sns-default bind b\n"),
+        (
+            "ip-sns signalling-weight <0-254> data-weight <0-254>",
+            SNS,
+            "ns\n bind udp local\n  ip-sns signalling-weight 3 data-weight 4\n",
+        ),
+        ("ip-sns-bind BINDID", "", "ns\n nse 7\n  ip-sns-bind local\n"),
+        (
+            "no ip-sns-bind BINDID",
+            "ns\n nse 7\n  ip-sns-bind local\n",
+            "ns\n nse 7\n  no ip-sns-bind local\n",
+        ),
+        ("nsvc ipa BIND (A.B.C.D|X:X::X:X) <1-65535> nsvci <0-65535>", "", NSVC),
+        (
+            "no nsvc ipa BIND (A.B.C.D|X:X::X:X) <1-65535> nsvci <0-65535>",
+            NSVC,
+            "ns\n nse 7\n  no nsvc ipa local 127.0.0.9 22000 nsvci 8\n",
+        ),
+        ("no nsvc nsvci <0-65535>", NSVC, "ns\n nse 7\n  no nsvc nsvci 8\n"),
+        ("no nse <0-65535>", NSVC, "ns\n no nse 7\n"),
+    ],
+    &[
+        (
+            "apn APNAME imsi-prefix IMSIPRE ggsn <0-255>",
+            "said at the start: access points are routed for all alike",
+        ),
+        ("gsup oap-id <0-65535>", "0 is none; others are refused"),
+        ("no access-point-name NAME", "there is none"),
+        ("no listen", "a socket without an address is refused"),
+        ("nsvc udp BIND (A.B.C.D|X:X::X:X) <1-65535>", "refused at the start"),
+        (
+            "nsvc udp BIND (A.B.C.D|X:X::X:X) <1-65535> signalling-weight <0-254> data-weight <0-254>",
+            "refused at the start",
+        ),
+        ("no nsvc udp BIND (A.B.C.D|X:X::X:X) <1-65535>", "such ones are refused at the start"),
+        ("no nsvc fr NETIF dlci <16-1007>", "there is none"),
+        ("no ip-sns-remote (A.B.C.D|X:X::X:X) <1-65535>", "there is none"),
+        ("no fr NETIF", "there is none"),
+        ("no dscp", "outgoing datagrams are not marked"),
+    ],
+);
+const SNS: &str = "ns\n bind udp local\n  accept-dynamic-ip-sns\n ip-sns-default bind local\n";
+const SNS_OF_TWO: &str = "ns\n bind udp local\n  accept-dynamic-ip-sns\n bind udp b\n  listen 127.0.0.1 23001\n \
+                          ip-sns-default bind local\n ip-sns-default bind b\n";
+const NSVC: &str = "ns\n nse 7\n  nsvc ipa local 127.0.0.9 22000 nsvci 8\n";
+
+const OF_GGSN: (&[Example], &[Reason]) = (
+    &[
+        ("gtp peer ADDRESS", "", "ggsn a\n gtp peer 192.0.2.9\n"),
+        ("gtp peer ADDRESS max-contexts <0-1048576>", "", "ggsn a\n gtp peer 192.0.2.9 max-contexts 3\n"),
+        ("no gtp peer ADDRESS", "ggsn a\n gtp peer 192.0.2.9\n", "ggsn a\n no gtp peer 192.0.2.9\n"),
+        ("no ggsn NAME", SECOND, "no ggsn c\n"),
+        ("shutdown ggsn", SECOND, "ggsn c\n shutdown ggsn\n"),
+        ("no shutdown ggsn", SHUT, "ggsn c\n no shutdown ggsn\n"),
+        ("no apn NAME", "", "ggsn a\n no apn b\n"),
+        ("default-apn NAME", "", "ggsn a\n default-apn b\n"),
+        ("no default-apn", "ggsn a\n default-apn b\n", "ggsn a\n no default-apn\n"),
+        ("no shutdown", "ggsn a\n apn b\n  shutdown\n", "ggsn a\n apn b\n  no shutdown\n"),
+        (
+            "g-pdu tx-sequence-numbers",
+            "ggsn a\n apn b\n  no g-pdu tx-sequence-numbers\n",
+            "ggsn a\n apn b\n  g-pdu tx-sequence-numbers\n",
+        ),
+        ("type-support (v4|v6|v4v6)", POOL, "ggsn a\n apn b\n  type-support v4v6\n"),
+        ("no type-support (v6|v4v6)", BOTH, "ggsn a\n apn b\n  no type-support v4v6\n"),
+        (
+            "ipv6 prefix (static|dynamic) PREFIX",
+            BOTH,
+            "ggsn a\n apn b\n  ipv6 prefix dynamic 2001:db8:1::/56\n",
+        ),
+        ("ipv6 ifconfig PREFIX", BOTH, "ggsn a\n apn b\n  ipv6 ifconfig 2001:db8::1/64\n"),
+        ("ip prefix (static|dynamic) A.B.C.D/M", "", "ggsn a\n apn b\n  ip prefix dynamic 198.51.100.0/24\n"),
+        ("ip static A.B.C.D imsi IMSI sgsn A.B.C.D", "", STATIC),
+        ("no ip static A.B.C.D", STATIC, "ggsn a\n apn b\n  no ip static 192.0.2.77\n"),
+    ],
+    &[("gtpu-mode (tun|kernel-gtp)", "'tun' is what there is; the other is refused")],
+);
+const SECOND: &str = "ggsn c\n gtp bind-ip 127.0.0.4\n no shutdown ggsn\n";
+const SHUT: &str = "ggsn c\n gtp bind-ip 127.0.0.4\n shutdown ggsn\n";
+const POOL: &str = "ggsn a\n apn b\n  ipv6 prefix dynamic 2001:db8::/56\n";
+const BOTH: &str = "ggsn a\n apn b\n  ipv6 prefix dynamic 2001:db8::/56\n  type-support v4v6\n";
+const STATIC: &str = "ggsn a\n apn b\n  ip static 192.0.2.77 imsi 001010000000001 sgsn 192.0.2.9\n";
+
+const OF_BSS: (&[Example], &[Reason]) = (
+    &[
+        ("ip-sns endpoints <1-8>", "bss\n gb-dialect ip-sns\n", "bss\n ip-sns endpoints 3\n"),
+        ("ip-sns spare-endpoints <0-8>", "bss\n gb-dialect ip-sns\n", "bss\n ip-sns spare-endpoints 3\n"),
+        ("cells-per-nse <1-65000>", "bss\n cells 6\n", "bss\n cells-per-nse 2\n"),
+        ("cells-per-routing-area <1-65000>", "bss\n cells 6\n", "bss\n cells-per-routing-area 2\n"),
+        ("imei-base IMEI", "", "bss\n imei-base 35293601000007\n"),
+        ("imsi-base IMSI", "", "bss\n imsi-base 001010000000777\n"),
+        ("activate-on-attach", "bss\n no activate-on-attach\n", "bss\n activate-on-attach\n"),
+    ],
+    &[],
+);
+
+#[test]
+fn every_word_of_an_sgsn_has_an_effect_or_a_reason() {
+    let base = "sgsn\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n gsup remote-ip 127.0.0.3\nns\n bind udp local\n  \
+                listen 127.0.0.1 23000\nlog stderr\nstats reporter statsd x\nmetrics\nctrl\n";
+    let idle = without_effect::<SgsnNode>(base, OF_SGSN, |config| {
+        let plan = SgsnNode::plan(config, &mut Vec::new()).ok()?;
+        let beside = (&config.common, &config.store, &config.gtp_state_dir, &config.charging);
+        let link = crate::sgsn::link_to_hlr(config);
+        Some(format!("{plan:?} {beside:?} {link:?}"))
+    });
+    assert!(idle.is_empty(), "without effect: {idle:#?}");
+}
+
+#[test]
+fn every_word_of_a_ggsn_has_an_effect_or_a_reason() {
+    let base = "ggsn a\n gtp bind-ip 127.0.0.2\n apn b\n  tun-device t\n  ip prefix dynamic 192.0.2.0/24\n  no shutdown\n \
+                no shutdown ggsn\nlog stderr\nstats reporter statsd x\nmetrics\nctrl\n";
+    let idle = without_effect::<GgsnNode>(base, OF_GGSN, |config| {
+        let plan = GgsnNode::plan(config, &mut Vec::new()).ok()?;
+        Some(format!("{plan:?} {:?}", config.common))
+    });
+    assert!(idle.is_empty(), "without effect: {idle:#?}");
+}
+
+#[test]
+fn every_word_of_a_bss_has_an_effect_or_a_reason() {
+    let base = "bss\n remote-ip 192.0.2.7\n local-ip 192.0.2.2\nlog stderr\nstats reporter statsd x\nmetrics\nctrl\n";
+    let idle = without_effect::<BssNode>(base, OF_BSS, |config| {
+        let plan = BssNode::plan(config, &mut Vec::new()).ok()?;
+        Some(format!("{plan:?} {:?} {:?}", config.common, config.mobiles))
+    });
+    assert!(idle.is_empty(), "without effect: {idle:#?}");
+}

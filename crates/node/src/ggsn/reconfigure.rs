@@ -1,0 +1,44 @@
+//! What an operator changes while the GGSN runs.
+
+use super::{Ggsn, GgsnConfig};
+use crate::slots::Slot;
+use gannet_proto::gtp::Timing;
+use gannet_proto::machine::Context;
+
+impl Ggsn {
+    /// Takes over all but addresses, pools and subscribers' own addresses: name servers, sequence numbers and service of
+    /// access points, the one for unknown names, Echo Requests, who is believed. An access point that the new configuration
+    /// does not have serves nobody from now on, and its contexts end; one that was not there before is for the next start.
+    pub fn reconfigure(&mut self, cx: &mut Context<'_>, new: &GgsnConfig) {
+        let default = new.default_apn.and_then(|place| new.apns.get(usize::from(place)));
+        let mut closed = Vec::new();
+        for (index, point) in (0_u16..).zip(&mut self.access_points) {
+            let apn = new.apns.iter().find(|apn| apn.name == point.config.name);
+            point.closed = apn.is_none();
+            match apn {
+                Some(apn) => {
+                    (point.config.dns, point.config.sequence_numbers) = (apn.dns, apn.sequence_numbers);
+                }
+                None => closed.push(index),
+            }
+        }
+        self.config.default_apn = default.and_then(|default| {
+            let place = self.access_points.iter().position(|point| point.config.name == default.name);
+            place.and_then(|place| u16::try_from(place).ok())
+        });
+        (self.config.source_check, self.config.peers) = (new.source_check, new.peers.clone());
+        self.gtp.trust(new.source_check, new.peers.clone());
+        self.config.echo_interval = new.echo_interval;
+        let timing = Timing {
+            t3_response: new.t3_response,
+            n3_requests: new.n3_requests,
+            echo_interval: new.echo_interval,
+            echo_intervals: Vec::new(),
+        };
+        self.gtp.set_timing(cx, timing);
+        let ended = self.contexts.iter().filter(|(_, context)| closed.contains(&context.apn));
+        let ended: Vec<Slot> = ended.map(|(slot, _)| slot).collect();
+        ended.into_iter().for_each(|slot| self.ask_to_delete(cx, slot));
+        self.drain_gtp(cx);
+    }
+}
