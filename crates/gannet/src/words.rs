@@ -129,6 +129,7 @@ const OF_SGSN: (&[Example], &[Reason]) = (
             "sgsn\n auth-policy remote\n",
             "sgsn\n encryption gea 0 3\n",
         ),
+        ("no gtp local-ipv6", "sgsn\n gtp local-ipv6 2001:db8::1\n", "sgsn\n no gtp local-ipv6\n"),
         ("gsup remote-ip A.B.C.D", "sgsn\n auth-policy remote\n", "sgsn\n gsup remote-ip 127.0.0.9\n"),
         ("gsup remote-port <0-65535>", "sgsn\n auth-policy remote\n", "sgsn\n gsup remote-port 4223\n"),
         ("no bind ID", "ns\n bind udp b\n  listen 127.0.0.1 23001\n", "ns\n no bind b\n"),
