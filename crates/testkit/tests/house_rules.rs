@@ -93,7 +93,11 @@ fn test_modules(all: &[(PathBuf, String)]) -> BTreeSet<PathBuf> {
     for (path, text) in all {
         let parent = path.parent().unwrap_or(Path::new(""));
         let own = path.file_stem().unwrap_or_default();
-        let directory = if own == "mod" || own == "lib" { parent.to_path_buf() } else { parent.join(own) };
+        let directory = if own == "mod" || own == "lib" || own == "main" {
+            parent.to_path_buf()
+        } else {
+            parent.join(own)
+        };
         let declared = text.split("#[cfg(test)]\n").skip(1).filter_map(|behind| {
             let (visibility, name) = behind.split_once("mod ")?;
             (visibility.is_empty() || visibility.starts_with("pub") && !visibility.contains('\n'))

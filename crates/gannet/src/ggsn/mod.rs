@@ -111,12 +111,18 @@ impl Node for GgsnNode {
         let of = |config: &'_ ops::GgsnConfig, name: &str| {
             config.ggsns.iter().find(|ggsn| ggsn.name == name && ggsn.running).cloned()
         };
-        let mut plans = Vec::new();
         for instance in &self.instances {
-            let planned = of(new, &instance.name).map(|ggsn| plan(&ggsn, &mut Vec::new())).transpose();
-            plans.push((instance, planned.map_err(CommandError)?));
-        }
-        for (instance, planned) in plans {
+            // An access point whose lines are still being entered cannot be planned: what runs goes on as it is.
+            let planned = match of(new, &instance.name).map(|ggsn| plan(&ggsn, &mut Vec::new())).transpose() {
+                Ok(planned) => planned,
+                Err(incomplete) => {
+                    out.push_str(&format!(
+                        "{incomplete}; until then GGSN {} goes on as it is.\n",
+                        instance.name
+                    ));
+                    continue;
+                }
+            };
             // Without it, none of its access points serves anybody.
             let nobody = || GgsnConfig::new(instance.address, Vec::new());
             let config = planned.map_or_else(nobody, |plan| plan.config);

@@ -173,79 +173,46 @@ impl Sgsn {
     pub fn reconfigure(&mut self, cx: &mut Context<'_>, new: SgsnConfig) {
         self.access_points.reroute(&new);
         self.gb.ns.reconfigure(ns_config(&new));
-        let SgsnConfig {
-            source_check,
-            gtp_peers,
-            failure_delay,
-            gmm,
-            sm,
-            ns,
-            ggsns,
-            apns,
-            n201_u,
-            user_plane,
-            pdu_lifetime,
-            cell_change,
-            held_lifetime,
-            nsvcs,
-            ceilings,
-            admission,
-            policing,
-            queue,
-            ip_sns,
-            subscribers,
-            overload_interval,
-            accept_dynamic,
-            closed,
-            echo_interval,
-            echo_intervals,
-            t3_response,
-            n3_requests,
-            reassembly_timeout,
-            flow,
-            ..
-        } = new;
-        let stranger_answers_per_second = self.config.stranger_answers_per_second;
         self.config = SgsnConfig {
-            source_check,
-            gtp_peers,
-            failure_delay,
-            gmm,
-            sm,
-            ns,
-            ggsns,
-            apns,
-            n201_u,
-            user_plane,
-            pdu_lifetime,
-            cell_change,
-            held_lifetime,
-            nsvcs,
-            ceilings,
-            admission,
-            policing,
-            ip_sns,
-            subscribers,
+            source_check: new.source_check,
+            gtp_peers: new.gtp_peers,
+            failure_delay: new.failure_delay,
+            gmm: new.gmm,
+            sm: new.sm,
+            ns: new.ns,
+            ggsns: new.ggsns,
+            apns: new.apns,
+            n201_u: new.n201_u,
+            user_plane: new.user_plane,
+            pdu_lifetime: new.pdu_lifetime,
+            cell_change: new.cell_change,
+            held_lifetime: new.held_lifetime,
+            nsvcs: new.nsvcs,
+            ceilings: new.ceilings,
+            admission: new.admission,
+            policing: new.policing,
+            ip_sns: new.ip_sns,
+            subscribers: new.subscribers,
+            overload_interval: new.overload_interval,
+            accept_dynamic: new.accept_dynamic,
+            closed: new.closed,
+            echo_interval: new.echo_interval,
+            echo_intervals: new.echo_intervals,
+            t3_response: new.t3_response,
+            n3_requests: new.n3_requests,
+            reassembly_timeout: new.reassembly_timeout,
             queue: QueueConfig {
                 pdus_max: self.config.queue.pdus_max,
                 uplink_pdus_max: self.config.queue.uplink_pdus_max,
-                ..queue
+                ..new.queue
             },
-            stranger_answers_per_second,
-            overload_interval,
-            accept_dynamic,
-            closed,
-            echo_interval,
-            echo_intervals: echo_intervals.clone(),
-            t3_response,
-            n3_requests,
-            reassembly_timeout,
             ..self.config.clone()
         };
-        let timing = Timing { t3_response, n3_requests, echo_interval, echo_intervals };
-        self.gtp.set_timing(cx, timing);
-        self.gb.flow.reconfigure(cx, flow);
-        self.reassembler.set_timeout(reassembly_timeout);
+        let SgsnConfig { t3_response, n3_requests, echo_interval, .. } = self.config;
+        let echo_intervals = self.config.echo_intervals.clone();
+        self.gtp.set_timing(cx, Timing { t3_response, n3_requests, echo_interval, echo_intervals });
+        self.gb.flow.reconfigure(cx, new.flow);
+        self.reassembler.set_timeout(self.config.reassembly_timeout);
         self.subscribers.ask(&self.config.subscribers);
         self.gtp.trust(self.config.source_check, self.config.listed_peers());
         self.gtp.set_failure_delay(self.config.failure_delay);
