@@ -9,35 +9,6 @@ use gannet_ops::config;
 use gannet_ops::vty::osmocom::samples;
 use gannet_ops::vty::{Action, Element, Grammar, Node as Place};
 
-/// The lines that lead into a node of the configuration.
-fn way(place: Place) -> &'static [&'static str] {
-    match place {
-        Place::Log => &["log stderr"],
-        Place::Line => &["line vty"],
-        Place::Ctrl => &["ctrl"],
-        Place::Metrics => &["metrics"],
-        Place::Stats => &["stats reporter statsd x"],
-        Place::Sgsn => &["sgsn"],
-        Place::Ns => &["ns"],
-        Place::NsBind => &["ns", "bind udp local"],
-        Place::NsNse => &["ns", "nse 7"],
-        Place::Bssgp => &["bssgp"],
-        Place::Bss => &["bss"],
-        Place::Ggsn => &["ggsn a"],
-        Place::Apn => &["ggsn a", "apn b"],
-        // The root, nodes of sessions, and nodes that have no effect as a whole.
-        Place::View | Place::Enable | Place::Config | Place::Cs7 | Place::Ignored | Place::Mme => &[],
-    }
-}
-
-fn with(base: &str, place: Place, line: &str) -> String {
-    let mut text = base.to_owned();
-    for (depth, opening) in way(place).iter().copied().chain([line]).enumerate() {
-        text.push_str(&format!("{}{opening}\n", " ".repeat(depth)));
-    }
-    text
-}
-
 /// What a node is made of, as text.
 type Made<N> = fn(&<<N as Node>::Element as Element>::Config) -> Option<String>;
 
@@ -81,7 +52,7 @@ fn without_effect<N: Node>(
         changes && !command.pattern().starts_with("no ") && !command.pattern().contains("shutdown")
     }) {
         let Some(words) = samples(command.pattern()).into_iter().next() else { continue };
-        let more = with(&full, place, &words.join(" "));
+        let more = format!("{full}{}", place.with_line(&words.join(" ")));
         if made::<N>(&more, of).is_some() {
             full = more;
         }
@@ -89,9 +60,9 @@ fn without_effect<N: Node>(
     let before = |base: &str| made::<N>(base, of).unwrap_or_else(|| panic!("not right: {base}"));
     let bases = [minimal, &full].map(|base| (base.to_owned(), before(base)));
     let has_effect = |place: Place, line: &str| {
-        bases
-            .iter()
-            .any(|(base, before)| made::<N>(&with(base, place, line), of).is_some_and(|made| made != *before))
+        bases.iter().any(|(base, before)| {
+            made::<N>(&format!("{base}{}", place.with_line(line)), of).is_some_and(|made| made != *before)
+        })
     };
     let by_example = |pattern: &str| {
         examples.iter().filter(|(whose, ..)| *whose == pattern).any(|(_, beside, lines)| {

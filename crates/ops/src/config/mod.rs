@@ -184,29 +184,6 @@ mod tests {
     use crate::vty::{Action, Grammar};
     use crate::{Bss, Ggsn, Sgsn};
 
-    /// The lines that lead into a node.
-    fn way(node: Node) -> &'static [&'static str] {
-        match node {
-            Node::View | Node::Enable | Node::Config => &[],
-            Node::Log => &["log stderr"],
-            Node::Line => &["line vty"],
-            Node::Ctrl => &["ctrl"],
-            Node::Metrics => &["metrics"],
-            Node::Stats => &["stats reporter statsd x"],
-            Node::Cs7 => &["cs7 instance 0"],
-            Node::Ignored => &["cs7 instance 0", "as a m3ua"],
-            Node::Sgsn => &["sgsn"],
-            Node::Mme => &["sgsn", "mme m"],
-            Node::Ns => &["ns"],
-            Node::NsBind => &["ns", "bind udp local"],
-            Node::NsNse => &["ns", "nse 7"],
-            Node::Bssgp => &["bssgp"],
-            Node::Bss => &["bss"],
-            Node::Ggsn => &["ggsn a"],
-            Node::Apn => &["ggsn a", "apn b"],
-        }
-    }
-
     /// Every line that a command permits, alone behind a configuration that is whole: what it has done is written, and read
     /// again as the same. Gives how many lines were taken, and those that were refused.
     fn each_line_is_kept<E: Element>(base: &str) -> (usize, Vec<String>) {
@@ -218,10 +195,7 @@ mod tests {
                     continue;
                 }
                 for line in samples(command.pattern()).into_iter().map(|words| words.join(" ")) {
-                    let mut text = base.to_owned();
-                    for (depth, opening) in way(node).iter().copied().chain([line.as_str()]).enumerate() {
-                        text.push_str(&format!("{}{opening}\n", " ".repeat(depth)));
-                    }
+                    let text = format!("{base}{}", node.with_line(&line));
                     let Ok(first) = read::<E>("first", &text) else {
                         refused.push(line);
                         continue;

@@ -78,6 +78,36 @@ impl Node {
     pub fn is_config(self) -> bool {
         self >= Self::Config
     }
+
+    /// The lines of a configuration that lead into it, with an example of each name.
+    const fn way(self) -> &'static [&'static str] {
+        match self {
+            Self::View | Self::Enable | Self::Config => &[],
+            Self::Log => &["log stderr"],
+            Self::Line => &["line vty"],
+            Self::Ctrl => &["ctrl"],
+            Self::Metrics => &["metrics"],
+            Self::Stats => &["stats reporter statsd x"],
+            Self::Cs7 => &["cs7 instance 0"],
+            Self::Ignored => &["cs7 instance 0", "as a m3ua"],
+            Self::Sgsn => &["sgsn"],
+            Self::Mme => &["sgsn", "mme m"],
+            Self::Ns => &["ns"],
+            Self::NsBind => &["ns", "bind udp local"],
+            Self::NsNse => &["ns", "nse 7"],
+            Self::Bssgp => &["bssgp"],
+            Self::Bss => &["bss"],
+            Self::Ggsn => &["ggsn a"],
+            Self::Apn => &["ggsn a", "apn b"],
+        }
+    }
+
+    /// A line in this node, behind those that lead into it.
+    #[must_use]
+    pub fn with_line(self, line: &str) -> String {
+        let lines = self.way().iter().copied().chain([line]).enumerate();
+        lines.map(|(depth, line)| format!("{}{line}\n", " ".repeat(depth))).collect()
+    }
 }
 
 /// What a command does.
