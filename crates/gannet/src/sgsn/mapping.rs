@@ -228,7 +228,7 @@ fn gmm(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> GmmConfig {
         t3360: span(GmmTimer::T3360),
         t3370: span(GmmTimer::T3370),
         authenticate_updates: mobility.authenticates_updates,
-        check_signature: mobility.checks_signatures(&config.access),
+        signatures: mobility.signatures(&config.access),
         ask_imei: mobility.asks_imei(),
         names: NetworkNames { full: mobility.long_name.clone(), short: mobility.short_name.clone() },
         ..GmmConfig::default()
@@ -338,6 +338,7 @@ pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> 
 mod tests {
     use super::*;
     use gannet_ops::{Sgsn, config};
+    use gannet_proto::gmm::network::Signatures;
     use gannet_wire::id::Sapi;
 
     pub(super) fn plan_of(lines: &str) -> (Result<Plan, String>, Vec<String>) {
@@ -449,7 +450,8 @@ mod tests {
         assert_eq!((config.gmm.t3350, config.gmm.t3370), (Duration::from_secs(3), Duration::from_secs(4)));
         assert_eq!((config.sm.t3386, config.sm.t3395), (Duration::from_secs(5), Duration::from_secs(8)));
         assert_eq!(config.gmm.t3312, GprsTimer::DEACTIVATED);
-        assert!(config.gmm.ask_imei && !config.gmm.check_signature, "nobody is authenticated");
+        assert!(config.gmm.ask_imei);
+        assert_eq!(config.gmm.signatures, Signatures::Given, "nobody is authenticated");
         assert_eq!(config.gmm.t3314.seconds(), Some(120));
         assert!(remarks[0].contains("T3314") && remarks[1].contains("T3397"), "{remarks:?}");
     }

@@ -17,7 +17,7 @@ use gannet_proto::timers::TimerKey;
 use gannet_wire::id::{PTmsi, Sapi, Tlli, TlliKind};
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::gmm::GmmMessage;
-use gannet_wire::l3::ie::{DetachTypeMt, GmmCause, Octets, PTmsiSignature};
+use gannet_wire::l3::ie::{DetachTypeMt, GmmCause, Octets};
 
 /// How often a P-TMSI is thrown before the node says that there is none left. With a million mobiles one throw in a
 /// thousand meets a P-TMSI that is taken.
@@ -180,8 +180,7 @@ impl Sgsn {
             return None;
         };
         self.name_ptmsi(ptmsi, slot);
-        let signature = PTmsiSignature(cx.rng.u32() & 0x00ff_ffff);
-        Some(TemporaryIdentity::new(ptmsi, self.config.gmm.check_signature.then_some(signature)))
+        Some(TemporaryIdentity::new(ptmsi, self.config.gmm.signatures.throw(cx.rng)))
     }
 
     /// Sends a GMM message with the TLLI that GMM says.

@@ -244,7 +244,7 @@ impl Sgsn {
     }
 
     /// Puts in what a GGSN has left out of its answer to a Create and a context can live without, though 29.060 clause 7.3.2 has
-    /// it there; what it has left out is named. An endpoint cannot be guessed: see [`Sgsn::created_tunnel`].
+    /// it there; what it has left out is named. An endpoint is not guessed: see [`Sgsn::created_tunnel`].
     pub(super) fn complete(
         &self,
         cx: &mut Context<'_>,
@@ -264,9 +264,9 @@ impl Sgsn {
         // The address that the mobile has asked for: a dynamic one is not known here, and may reach it by DHCP or PPP.
         put(&mut response.end_user_address, ie::END_USER_ADDRESS, end_user_address(address), &mut left_out);
         put(&mut response.charging_id, ie::CHARGING_ID, 0, &mut left_out);
-        put(&mut response.ggsn_control, ie::GSN_ADDRESS, peer, &mut left_out);
-        let control = response.ggsn_control.unwrap_or(peer);
-        put(&mut response.ggsn_user, ie::GSN_ADDRESS, control, &mut left_out);
+        if let Some(control) = response.ggsn_control {
+            put(&mut response.ggsn_user, ie::GSN_ADDRESS, control, &mut left_out);
+        }
         let asked = Qos::new(qos.precedence.0, &qos);
         put(&mut response.qos, ie::QOS_PROFILE, asked, &mut left_out);
         if !left_out.is_empty() {

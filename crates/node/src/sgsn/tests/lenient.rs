@@ -53,11 +53,7 @@ fn a_context_lives_without_what_a_ggsn_leaves_out_where_it_can() {
         (|response| response.charging_id = None, true, "is taken without Charging ID"),
         (|response| response.qos = None, true, "is taken without Quality of Service Profile"),
         (|response| response.ggsn_user = None, true, "is taken without GSN Address"),
-        (
-            |response| (response.ggsn_control, response.ggsn_user) = (None, None),
-            true,
-            "GSN Address, GSN Address",
-        ),
+        (|response| (response.ggsn_control, response.ggsn_user) = (None, None), false, "GSN Address"),
         (|response| response.teid_data = None, false, "refused, Create response"),
         (|response| response.teid_control = None, false, "Tunnel Endpoint Identifier Control Plane"),
     ];

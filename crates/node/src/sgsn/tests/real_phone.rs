@@ -7,6 +7,7 @@ use super::bench::*;
 use super::subscribers::{heard, located, say, subscription, with_hlr};
 use crate::sgsn::*;
 use gannet_proto::drops::Drop;
+use gannet_proto::gmm::network::Signatures;
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::gsup::{AuthTuple, AuthVectors, Body, Triplet};
 use gannet_wire::gtp::Cause;
@@ -201,7 +202,7 @@ fn a_real_phones_detach_request_ends_its_context() {
     // Where signatures are not used it is obeyed at once.
     let mut replay = Replay::new(with_hlr(|config| {
         for_this_phone(config);
-        config.gmm.check_signature = false;
+        config.gmm.signatures = Signatures::Given;
     }));
     replay.attach(&information("attach-request"));
     replay.activate();

@@ -10,6 +10,7 @@ use gannet_proto::auth::milenage::Milenage;
 use gannet_proto::auth::sqn::Sqn;
 use gannet_proto::auth::vectors::Ciphers;
 use gannet_proto::drops::Drop;
+use gannet_proto::gmm::network::Signatures;
 use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_wire::gsup::{AuthTuple, AuthVectors, Body, Quintuplet as QuintupletElement};
 use gannet_wire::id::Sapi;
@@ -19,7 +20,7 @@ use gannet_wire::l3::ie::*;
 
 #[test]
 fn without_signatures_none_is_given_and_none_is_missed() {
-    let mut bench = Bench::new(|config| config.gmm.check_signature = false);
+    let mut bench = Bench::new(|config| config.gmm.signatures = Signatures::Unused);
     bench.gmm(0, attach_request(MobileIdentity::Imsi(imsi(0))));
     assert_eq!(bench.accept_attach(0).ptmsi_signature, None);
     let request = RauRequest {
@@ -30,6 +31,33 @@ fn without_signatures_none_is_given_and_none_is_missed() {
     let GmmMessage::RauAccept(accept) = bench.hear_gmm(0) else { panic!() };
     assert_eq!(accept.ptmsi_signature, None);
     bench.detach(0, true);
+    bench.assert_empty();
+}
+
+#[test]
+fn a_given_signature_may_be_missing_and_another_one_is_wrong() {
+    let mut bench = Bench::new(|config| config.gmm.signatures = Signatures::Given);
+    bench.gmm(0, attach_request(MobileIdentity::Imsi(imsi(0))));
+    assert!(bench.accept_attach(0).ptmsi_signature.is_some());
+    let update = |bench: &Bench, old_ptmsi_signature| RauRequest {
+        old_ptmsi_signature,
+        ..update_request(bench, 0, UpdateKind::Periodic)
+    };
+    bench.gmm(0, update(&bench, None));
+    let GmmMessage::RauAccept(accept) = bench.hear_gmm(0) else { panic!() };
+    let PTmsiSignature(given) = accept.ptmsi_signature.expect("a new one is given");
+    bench.gmm(0, update(&bench, Some(PTmsiSignature(given ^ 1))));
+    let message = bench.hear_gmm(0);
+    assert!(matches!(message, GmmMessage::IdentityRequest(_)), "{message:?}");
+    bench.gmm(0, IdentityResponse { identity: MobileIdentity::Imsi(imsi(0)) });
+    let GmmMessage::RauAccept(accept) = bench.hear_gmm(0) else { panic!() };
+    let PTmsiSignature(given) = accept.ptmsi_signature.expect("a new one is given");
+    // Switched off: another signature may be anybody's.
+    let detach =
+        |bench: &Bench, ptmsi_signature| DetachRequestMo { ptmsi_signature, ..bench.detach_request(0, true) };
+    bench.gmm(0, detach(&bench, Some(PTmsiSignature(given ^ 1))));
+    assert!(matches!(bench.hear_gmm(0), GmmMessage::IdentityRequest(_)));
+    bench.gmm(0, detach(&bench, None));
     bench.assert_empty();
 }
 

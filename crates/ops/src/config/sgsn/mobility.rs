@@ -5,6 +5,7 @@ use super::{Access, Policy};
 use crate::Sgsn;
 use crate::config::ConfigText;
 use crate::vty::{Action, CommandError, Grammar, Node};
+use gannet_proto::gmm::network::Signatures;
 
 /// What mobility management does.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,18 +16,19 @@ pub struct Mobility {
     pub short_name: Option<String>,
     /// Whether a mobile may be served is asked at each routing area update, too.
     pub authenticates_updates: bool,
-    /// Whether mobiles are given P-TMSI signatures that they have to show; `None` where that was not said.
-    pub ptmsi_signature: Option<bool>,
+    /// What P-TMSI signatures are for; `None` where that was not said.
+    pub ptmsi_signature: Option<Signatures>,
     /// Whether mobiles are asked for their IMEI when they attach; `None` where that was not said.
     pub imei_request: Option<bool>,
 }
 
 impl Mobility {
-    /// Are P-TMSI signatures given and compared? By default they are where mobiles have to prove who they are.
+    /// What P-TMSI signatures are for. By default they may be missing where mobiles do not have to prove who they are.
     #[must_use]
-    pub fn checks_signatures(&self, access: &Access) -> bool {
+    pub fn signatures(&self, access: &Access) -> Signatures {
         let is_required = access.policy == Policy::Remote && access.authentication != Some(false);
-        self.ptmsi_signature.unwrap_or(is_required)
+        let default = if is_required { Signatures::Demanded } else { Signatures::Given };
+        self.ptmsi_signature.unwrap_or(default)
     }
 
     /// Are mobiles asked for their IMEI? By default they are, as by osmo-sgsn, whose words these are.
@@ -51,12 +53,16 @@ pub(super) fn write(mobility: &Mobility, text: &mut ConfigText) {
     if mobility.authenticates_updates {
         text.line(format_args!("authentication updates"));
     }
-    for (command, set) in
-        [("p-tmsi-signature", mobility.ptmsi_signature), ("imei-request", mobility.imei_request)]
-    {
-        if let Some(on) = set {
-            text.line(format_args!("{command} {}", if on { "on" } else { "off" }));
-        }
+    if let Some(signatures) = mobility.ptmsi_signature {
+        let word = match signatures {
+            Signatures::Demanded => "on",
+            Signatures::Given => "lenient",
+            Signatures::Unused => "off",
+        };
+        text.line(format_args!("p-tmsi-signature {word}"));
+    }
+    if let Some(on) = mobility.imei_request {
+        text.line(format_args!("imei-request {}", if on { "on" } else { "off" }));
     }
 }
 
@@ -82,10 +88,14 @@ fn install_identities(grammar: &mut Grammar<Sgsn>) {
     let sgsn = &[Node::Sgsn];
     grammar.add(
         sgsn,
-        "p-tmsi-signature (on|off)",
-        "P-TMSI signatures; by default with 'authentication required'\nMobiles are given one, and are identified or authenticated without it\nThere are none",
+        "p-tmsi-signature (on|lenient|off)",
+        "P-TMSI signatures\nMobiles are given one, and are identified or authenticated without it; the default with 'authentication required'\nMobiles are given one, and are identified or authenticated if they show another; otherwise the default\nThere are none",
         Action::<Sgsn>::Set(|edit| {
-            edit.config.mobility.ptmsi_signature = Some(edit.args.text(0) == "on");
+            edit.config.mobility.ptmsi_signature = Some(match edit.args.text(0) {
+                "on" => Signatures::Demanded,
+                "lenient" => Signatures::Given,
+                _ => Signatures::Unused,
+            });
             Ok(())
         }),
     );
@@ -173,19 +183,22 @@ mod tests {
     }
 
     #[test]
-    fn signatures_go_with_authentication_unless_it_is_said() {
+    fn signatures_are_demanded_with_authentication_unless_it_is_said() {
         let hlr = "auth-policy remote\n gsup remote-ip 127.0.0.1\n";
-        for (lines, checks) in [
-            ("", false),
-            ("p-tmsi-signature on", true),
-            (hlr, true),
-            (&format!("{hlr} authentication required"), true),
-            (&format!("{hlr} authentication optional"), false),
-            (&format!("{hlr} p-tmsi-signature off"), false),
+        for (lines, signatures) in [
+            ("", Signatures::Given),
+            ("p-tmsi-signature on", Signatures::Demanded),
+            ("p-tmsi-signature lenient", Signatures::Given),
+            ("p-tmsi-signature off", Signatures::Unused),
+            (hlr, Signatures::Demanded),
+            (&format!("{hlr} authentication required"), Signatures::Demanded),
+            (&format!("{hlr} authentication optional"), Signatures::Given),
+            (&format!("{hlr} p-tmsi-signature lenient"), Signatures::Given),
+            (&format!("{hlr} p-tmsi-signature off"), Signatures::Unused),
         ] {
             let text = format!("sgsn\n gtp local-ip 127.0.0.1\n {lines}\n");
             let config = crate::config::read::<Sgsn>("x", &text).unwrap().config;
-            assert_eq!(config.mobility.checks_signatures(&config.access), checks, "{lines}");
+            assert_eq!(config.mobility.signatures(&config.access), signatures, "{lines}");
         }
     }
 
@@ -195,8 +208,8 @@ mod tests {
         assert!(!read("imei-request off").unwrap().asks_imei());
         assert!(read("imei-request off\n imei-request on").unwrap().asks_imei());
         let mut text = ConfigText::default();
-        write(&read("imei-request off\n p-tmsi-signature on").unwrap(), &mut text);
-        assert_eq!(text.into_string().trim(), "p-tmsi-signature on\nimei-request off");
+        write(&read("imei-request off\n p-tmsi-signature lenient").unwrap(), &mut text);
+        assert_eq!(text.into_string().trim(), "p-tmsi-signature lenient\nimei-request off");
     }
 
     #[test]

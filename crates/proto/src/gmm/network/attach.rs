@@ -117,10 +117,7 @@ impl GmmContext {
     /// Is this one of the mobile's two valid P-TMSIs (clause 4.7.1.5), with its signature where it has one?
     pub(super) fn knows(&self, cfg: &GmmConfig, claimed: TemporaryIdentity) -> bool {
         [self.rest.current, self.rest.new].into_iter().flatten().any(|valid| {
-            valid.ptmsi == claimed.ptmsi
-                && (!cfg.check_signature
-                    || valid.signature().is_none()
-                    || valid.signature() == claimed.signature())
+            valid.ptmsi == claimed.ptmsi && cfg.signatures.accept(valid.signature(), claimed.signature())
         })
     }
 

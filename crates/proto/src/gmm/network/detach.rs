@@ -76,9 +76,7 @@ impl GmmContext {
     pub(super) fn is_its_own(&self, cfg: &GmmConfig, signature: Option<PTmsiSignature>) -> bool {
         let mut valid =
             [self.rest.current, self.rest.new].into_iter().flatten().map(TemporaryIdentity::signature);
-        !cfg.check_signature
-            || self.rest.current.is_none()
-            || valid.any(|valid| valid.is_none() || valid == signature)
+        self.rest.current.is_none() || valid.any(|valid| cfg.signatures.accept(valid, signature))
     }
 
     /// Does this come from another NSE than the one in which the mobile is?

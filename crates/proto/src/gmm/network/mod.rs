@@ -45,8 +45,8 @@ use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, PTmsi, Rai, Tlli};
 use gannet_wire::l3::gmm::GmmMessage;
 use gannet_wire::l3::ie::{
-    DetachTypeMt, DrxParameter, GmmCause, GprsTimer, MsRadioAccessCapability, PdpContextStatus,
-    ReceiveNpduNumbers,
+    DetachTypeMt, DrxParameter, GmmCause, GprsTimer, MsRadioAccessCapability, PTmsiSignature,
+    PdpContextStatus, ReceiveNpduNumbers,
 };
 use orders::Orders;
 use serde::{Deserialize, Serialize};
@@ -80,15 +80,46 @@ pub struct GmmConfig {
     pub paging_tries: u8,
     /// Ask each mobile for its IMEI when it attaches.
     pub ask_imei: bool,
-    /// Give each mobile a P-TMSI signature and compare it: where it is missing or another one, the mobile is identified or
-    /// authenticated.
-    pub check_signature: bool,
+    /// What P-TMSI signatures are for.
+    pub signatures: Signatures,
     /// Ask the authentication service at each routing area update, not only at attach.
     pub authenticate_updates: bool,
     /// Assign a new P-TMSI at each routing area update; otherwise only where the routing area changed.
     pub reallocate_always: bool,
     /// Told to each mobile that has attached, with GMM INFORMATION (clause 4.7.12); where there are none it is not sent.
     pub names: NetworkNames,
+}
+
+/// What P-TMSI signatures are for (clause 4.7.1.3). A mobile that does not show what it has to is identified or authenticated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Signatures {
+    /// Mobiles are given none, and none is compared.
+    Unused,
+    /// Mobiles are given one. Another one is wrong, but it may be missing: phones lose it.
+    Given,
+    /// Mobiles are given one and have to show it.
+    Demanded,
+}
+
+impl Signatures {
+    /// Is a mobile with this signature allowed to show that one?
+    #[must_use]
+    pub fn accept(self, valid: Option<PTmsiSignature>, shown: Option<PTmsiSignature>) -> bool {
+        match self {
+            Self::Unused => true,
+            Self::Given => valid.is_none() || shown.is_none() || valid == shown,
+            Self::Demanded => valid.is_none() || valid == shown,
+        }
+    }
+
+    /// A new one for a mobile, where mobiles are given any.
+    #[must_use]
+    pub fn throw(self, rng: &mut crate::rng::Rng) -> Option<PTmsiSignature> {
+        match self {
+            Self::Unused => None,
+            Self::Given | Self::Demanded => Some(PTmsiSignature(rng.u32() & 0x00ff_ffff)),
+        }
+    }
 }
 
 /// What a network calls itself (clause 10.5.3.5a).
@@ -116,7 +147,7 @@ impl Default for GmmConfig {
             t3313: Duration::from_secs(10),
             paging_tries: 3,
             ask_imei: false,
-            check_signature: true,
+            signatures: Signatures::Demanded,
             authenticate_updates: false,
             reallocate_always: false,
             names: NetworkNames::default(),

@@ -7,9 +7,7 @@ use crate::gmm::{MmState, TemporaryIdentity, fingerprint};
 use crate::machine::{Batch, Context};
 use gannet_wire::id::{Rai, Tlli};
 use gannet_wire::l3::gmm::{RauComplete, RauReject, RauRequest};
-use gannet_wire::l3::ie::{
-    DetachTypeMt, ForceToStandby, GmmCause, GprsTimer, IdentityType, PTmsiSignature, UpdateKind,
-};
+use gannet_wire::l3::ie::{DetachTypeMt, ForceToStandby, GmmCause, GprsTimer, IdentityType, UpdateKind};
 
 impl GmmContext {
     /// ROUTING AREA UPDATE REQUEST, state by state (clauses 4.7.5.1.6, 4.7.3.1.6 f and 4.7.4.2.4 e).
@@ -152,7 +150,7 @@ impl GmmContext {
             self.ask_ptmsi(out);
         } else {
             // The mobile deletes a signature that the ACCEPT does not assign anew (clause 4.7.5.1.3).
-            let signature = cfg.check_signature.then(|| PTmsiSignature(cx.rng.u32() & 0x00ff_ffff));
+            let signature = cfg.signatures.throw(cx.rng);
             if let Some(current) = &mut self.rest.current {
                 *current = TemporaryIdentity::new(current.ptmsi, signature);
             }

@@ -4,7 +4,7 @@ use crate::harness::*;
 use gannet_proto::auth::{AuthDecision, AuthQuestion};
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, Service};
-use gannet_proto::gmm::network::{GmmAction, GmmEvent, GmmState};
+use gannet_proto::gmm::network::{GmmAction, GmmEvent, GmmState, Signatures};
 use gannet_proto::gmm::{Cell, MmState};
 use gannet_wire::id::{Bvci, Nsei, Tlli};
 use gannet_wire::l3::gmm::*;
@@ -131,7 +131,7 @@ fn c23_060_6_6_1_a_detach_request_without_a_signature() {
     // Where signatures are not used that is no hindrance.
     for power_off in [false, true] {
         let mut network = Network::attached();
-        network.cfg.check_signature = false;
+        network.cfg.signatures = Signatures::Unused;
         network.message(unsigned_detach(DetachKindMo::Gprs, power_off));
         assert!(network.is_released());
     }

@@ -70,7 +70,7 @@ fn attach_by_a_known_p_tmsi_of_a_detached_mobile() {
         assert_eq!(bench.sent(), ["IdentityRequest"]);
     }
     let mut bench = Network::attached();
-    bench.cfg.check_signature = false;
+    bench.cfg.signatures = Signatures::Unused;
     bench.message(request);
     assert_eq!(bench.sent(), ["AttachAccept"]);
 }

@@ -66,10 +66,10 @@ fn a_periodic_update_of_clause_4_7_2_2_keeps_the_p_tmsi() {
     assert_eq!((bench.context.gmm_state(), bench.context.mm_state()), (GmmState::Registered, MmState::Ready));
     assert_eq!(bench.context.ptmsi(), ptmsi);
     // Without signatures the mobile deletes the one that it has, and so do we.
-    bench.cfg.check_signature = false;
+    bench.cfg.signatures = Signatures::Unused;
     bench.message(update_request(UpdateKind::Periodic, accept.ptmsi_signature));
     assert_eq!(bench.sent(), ["RauAccept"]);
-    bench.cfg.check_signature = true;
+    bench.cfg.signatures = Signatures::Demanded;
     bench.message(update_request(UpdateKind::Periodic, None));
     assert_eq!(bench.sent(), ["RauAccept"]);
     bench.cfg.reallocate_always = true;
