@@ -3,10 +3,10 @@
 //! The targets include this file, and so does a test of gannet-ops (`fuzz_entries`), which gives every entry some thousand
 //! generated inputs wherever tests run.
 
+use gannet_machine::frame::FramePool;
 use gannet_ops::connections::{Answers, Conversation};
 use gannet_ops::ctrl::{self, Control, Dialogue, Query};
 use gannet_ops::metrics::{Class, Group, Level, Metric, Rates, Source};
-use gannet_proto::frame::FramePool;
 use gannet_proto::sndcp::rfc1144::{self, PacketType};
 use gannet_proto::sndcp::{N_PDU_MAX, v42bis};
 use gannet_wire::bssgp::{DlUnitdata, UlUnitdata};

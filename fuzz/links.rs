@@ -1,13 +1,13 @@
 //! Entries with a state: a link in acknowledged mode, and SNDCP with its compression entities.
 
 use super::n_pdus;
+use gannet_machine::time::Duration;
+use gannet_machine::timers::TimerKey;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::{Ciphering, Confirmed, LlcContext, LlcOutput, LlcRole, ReturnedUnits, Terms};
-use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
 use gannet_proto::sndcp::{NPdu, Setting, Sndcp, SndcpConfig, SndcpOutput, Whole};
-use gannet_proto::time::Duration;
-use gannet_proto::timers::TimerKey;
-use gannet_proto::trace::Quiet;
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::sndcp::Compression;

@@ -18,8 +18,8 @@ use common::frames::{self, OWN_V4, OWN_V6};
 use gannet_demux::bpf::{Loader, TestRun, objects};
 use gannet_demux::link::monotonic_ns;
 use gannet_demux::{Classifier, Classify, Config};
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::{Block, Key, Policer, Rule, RuleChange};
+use gannet_proto::classifier::{Block, Key, Policer, Rule, RuleChange};
+use gannet_qos::class::{Class, Precedence};
 use gannet_wire::id::Teid;
 
 fn run(frame: &[u8]) -> TestRun<'_> {

@@ -20,7 +20,7 @@
 /* Addresses of each version that are ours. */
 #define OWN_MAX 8
 
-/* Classes of service, proto::qos::class::Class. */
+/* Classes of service, qos::class::Class. */
 enum {
 	CLASS_SIGNALLING,
 	CLASS_REAL_TIME,
@@ -28,7 +28,7 @@ enum {
 	CLASSES,
 };
 
-/* Precedence classes, proto::qos::class::Precedence. */
+/* Precedence classes, qos::class::Precedence. */
 enum {
 	PRECEDENCE_HIGH,
 	PRECEDENCE_NORMAL,
@@ -54,7 +54,7 @@ enum {
 	BY_TLLI = 4,
 };
 
-/* Bits of `blocked`, proto::qos::classifier::Block. */
+/* Bits of `blocked`, qos::classifier::Block. */
 enum {
 	BLOCKED_FLOW_CONTROL = 1,
 	BLOCKED_QUEUE_FULL = 2,

@@ -12,9 +12,9 @@ use crate::maps::Maps;
 use crate::rules::Config;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use core::sync::atomic::{AtomicU32, AtomicU64};
-use gannet_proto::prefetch::Prefetch;
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::Block;
+use gannet_machine::prefetch::Prefetch;
+use gannet_proto::classifier::Block;
+use gannet_qos::class::{Class, Precedence};
 use std::rc::Rc;
 
 /// What becomes of a packet.

@@ -13,7 +13,7 @@ use crate::layout::{ByRing, Ring};
 use crate::rings::Descriptor;
 use crate::umem::{Holder, Umem};
 use crate::xsk::{Kick, Queue, Sizes, Statistics, TX_BUDGET, Xsk};
-use gannet_proto::frame::{FRAME_SIZE, StaticBuffer};
+use gannet_machine::frame::{FRAME_SIZE, StaticBuffer};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 

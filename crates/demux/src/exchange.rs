@@ -20,8 +20,8 @@ use crate::rules::Error;
 use crate::xsk::Statistics;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
-use gannet_proto::frame::{FRAME_SIZE, StaticBuffer};
-use gannet_proto::prefetch::Prefetch;
+use gannet_machine::frame::{FRAME_SIZE, StaticBuffer};
+use gannet_machine::prefetch::Prefetch;
 use std::collections::VecDeque;
 
 /// Entries of the ring of a class at the most.

@@ -7,8 +7,8 @@ use crate::layout::{ByRing, Entry, Gcra, RINGS, block_bit, key, source_of};
 use crate::maps::{Interfaces, Maps, globals, globals_of_frames, globals_of_teids};
 use crate::rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals};
 use core::sync::atomic::Ordering::{Relaxed, Release};
+use gannet_proto::classifier::{Key, Rule, RuleChange};
 use gannet_proto::gtp::TeidKey;
-use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 

@@ -4,9 +4,9 @@
 use crate::bpf::Shared;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
-use gannet_proto::drops::Drop;
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::{Block, Policer};
+use gannet_machine::drops::Drop;
+use gannet_proto::classifier::{Block, Policer};
+use gannet_qos::class::{Class, Precedence};
 use std::net::IpAddr;
 
 /// Low bits of the name of a PDP context: its place.
@@ -75,7 +75,7 @@ pub(crate) const CELL_CLOCK: usize = 1;
 
 /// Positions in [`Counts`].
 pub(crate) mod count {
-    use gannet_proto::qos::class::Class;
+    use gannet_qos::class::Class;
 
     /// The first are the drops, as [`super::DROPS`] has them.
     pub(crate) const UNKNOWN_CONTEXT: usize = 0;

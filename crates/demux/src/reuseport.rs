@@ -8,7 +8,7 @@ use crate::bpf::{TestRun, TestRunResult, objects};
 use crate::kernel::Tables;
 use crate::layout::{RINGS, Ring};
 use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
-use gannet_proto::qos::classifier::RuleChange;
+use gannet_proto::classifier::RuleChange;
 use std::os::fd::AsFd;
 
 /// The programs' names in their object.

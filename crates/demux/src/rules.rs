@@ -2,10 +2,10 @@
 
 use crate::bpf::{self, XdpMode};
 use crate::layout::{ByRing, DROPS, OWN_MAX, PLACE_MASK, count};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_proto::classifier::RuleChange;
 use gannet_proto::gtp::TeidKey;
-use gannet_proto::qos::class::Class;
-use gannet_proto::qos::classifier::RuleChange;
+use gannet_qos::class::Class;
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
 

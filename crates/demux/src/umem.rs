@@ -12,7 +12,7 @@
 
 use core::fmt;
 use core::ptr::NonNull;
-use gannet_proto::frame::{FRAME_SIZE, StaticBuffer};
+use gannet_machine::frame::{FRAME_SIZE, StaticBuffer};
 use std::io;
 
 /// From one chunk to the next, in octets.

@@ -5,7 +5,7 @@ use crate::layout::{ByRing, Entry, Gcra, block_bit, key};
 use crate::maps::{Interfaces, Maps, globals, globals_of_frames};
 use crate::rules::{AtDriver, Classify, Error, FlowCounters, Totals, UplinkConfig, interval_and_burst_ns};
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
+use gannet_proto::classifier::{Key, Rule, RuleChange};
 use gannet_wire::id::Nsei;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;

@@ -14,7 +14,7 @@
 use crate::rings::{Consumer, Descriptor, Offsets, Producer, map_consumer, map_producer};
 use crate::umem::Umem;
 use core::ffi::c_int;
-use gannet_proto::frame::FRAME_SIZE;
+use gannet_machine::frame::FRAME_SIZE;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;

@@ -8,9 +8,9 @@ use common::frames::{self, OWN_V4, OWN_V6};
 use common::vectors::{self, TEID, TID};
 use gannet_demux::model::{Model, Owner, Parsed, Verdict, parse};
 use gannet_demux::{Classify, Config, Metadata, Ring};
-use gannet_proto::drops::Drop;
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::{Block, Key, Policer, Rule, RuleChange};
+use gannet_machine::drops::Drop;
+use gannet_proto::classifier::{Block, Key, Policer, Rule, RuleChange};
+use gannet_qos::class::{Class, Precedence};
 use gannet_wire::gtp::header::Header;
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
 

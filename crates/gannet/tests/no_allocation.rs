@@ -6,13 +6,13 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use core::net::Ipv4Addr;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
 use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{ApnConfig, GgsnConfig};
 use gannet_node::ms::{MsCommand, MsConfig, MsEvent, NPduDelivery};
 use gannet_node::sgsn::flows::Ingress;
 use gannet_node::sgsn::{GgsnPeer, SgsnConfig};
-use gannet_proto::drops::Drop;
-use gannet_proto::time::Duration;
 use gannet_rt::alloc_count::{Counting, allocations};
 use gannet_sim::gprs::{GGSN_GN, GprsWorld, Happening, SGSN_GB, SGSN_GN, WorldConfig};
 use gannet_sim::link::LinkProfile;

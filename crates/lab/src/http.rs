@@ -9,7 +9,7 @@ use std::time::Duration;
 /// `len` octets that depend on `seed` alone.
 #[must_use]
 pub fn content(seed: u64, len: usize) -> Vec<u8> {
-    let mut rng = gannet_proto::rng::Rng::seeded(seed);
+    let mut rng = gannet_machine::rng::Rng::seeded(seed);
     let mut octets = Vec::with_capacity(len + 8);
     while octets.len() < len {
         octets.extend_from_slice(&rng.u64().to_be_bytes());

@@ -2,7 +2,7 @@
 //!
 //! The `match` names each drop once, so that a new name finds its place here or nothing compiles.
 
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 
 /// Where user data is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A table whose entries are reached by index, never by search, and whose old names are recognised as old.
 
-use gannet_proto::prefetch::Prefetch;
+use gannet_machine::prefetch::Prefetch;
 use serde::{Deserialize, Serialize};
 
 /// The name of an entry: its place, and how often that place was used before.

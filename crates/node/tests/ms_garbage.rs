@@ -2,10 +2,10 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+use gannet_machine::time::Duration;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Input, Machine, Peer, Surroundings};
 use gannet_node::ms::{Ms, MsCommand, MsConfig, TUN, UM};
-use gannet_proto::machine::{Batch, Input, Machine, Peer, Surroundings};
-use gannet_proto::time::Duration;
-use gannet_proto::trace::Quiet;
 use gannet_proto::um::{BROADCAST, UmHeader, UmKind};
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::id::{CellId, Nsapi, Plmn, Rai, Tlli};

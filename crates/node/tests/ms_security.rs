@@ -4,6 +4,10 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use core::net::Ipv4Addr;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Input, Machine, Output, Peer, Surroundings};
 use gannet_node::ms::{Ms, MsCommand, MsConfig, MsEvent, TUN, UM};
 use gannet_proto::auth::aka::{Quintuplet, Triplet, open_auts};
 use gannet_proto::auth::cards::{Cards, Variant};
@@ -12,16 +16,12 @@ use gannet_proto::auth::key::Key128;
 use gannet_proto::auth::milenage::Milenage;
 use gannet_proto::auth::sqn::{Sqn, SqnCounter};
 use gannet_proto::auth::vectors::{AuthRules, Ciphers, Next, Resynchronisation, Vector, Vectors};
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::network::{
     GmmAction, GmmConfig, GmmContext, GmmEvent, Stranger, Uplink, answer_to_stranger,
 };
 use gannet_proto::gmm::{Cell, TemporaryIdentity, goes_ciphered};
 use gannet_proto::llc::{Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole, peek};
-use gannet_proto::machine::{Batch, Input, Machine, Output, Peer, Surroundings};
 use gannet_proto::sndcp::{Reassembler, Receiver, SndcpNsapi, receive};
-use gannet_proto::time::Duration;
-use gannet_proto::trace::Quiet;
 use gannet_proto::um::{HEADER_LEN, UmHeader, UmKind};
 use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, PTmsi, Plmn, Rai, Sapi, Tlli};
 use gannet_wire::l3::ie::{PdpAddress, QosProfile, RadioPriority};

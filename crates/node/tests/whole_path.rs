@@ -3,18 +3,18 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use gannet_machine::drops::DropCounters;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Input, Machine, Output, Peer, Port, Surroundings};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{
     ApnConfig, Ggsn, GgsnCommand, GgsnConfig, Ipv6Config, PORT_GTP_C, PORT_GTP_U, PORT_TUN,
 };
 use gannet_node::ms::{self, Ms, MsCommand, MsConfig, MsEvent};
 use gannet_node::sgsn::{self, GgsnPeer, Sgsn, SgsnCommand, SgsnConfig};
-use gannet_proto::drops::DropCounters;
 use gannet_proto::gmm::ms::NonGprs;
-use gannet_proto::machine::{Batch, Input, Machine, Output, Peer, Port, Surroundings};
 use gannet_proto::sm::ms::{Change, WantedSecondary};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Quiet;
 use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, Nsvci, Plmn, Rai, Sapi};
 use gannet_wire::l3::ie::{
     Component, DelayClass, FilterDirection, GmmCause, PacketFilter, PdpAddress, QosProfile, TftOperation,

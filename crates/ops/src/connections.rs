@@ -10,7 +10,7 @@
 
 use crate::socket::{self, Socket};
 use core::net::SocketAddr;
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::time::{Duration, Instant};
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsRawFd, RawFd};

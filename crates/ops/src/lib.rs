@@ -14,8 +14,8 @@
 //! ```
 //! use gannet_ops::{Ggsn, config, vty};
 //! use gannet_ops::config::ggsn::{GgsnConfig, GgsnOperation};
-//! use gannet_proto::time::Duration;
-//! use gannet_proto::trace::{Category, Level};
+//! use gannet_machine::time::Duration;
+//! use gannet_machine::trace::{Category, Level};
 //!
 //! struct Node { config: GgsnConfig }
 //!

@@ -1,10 +1,10 @@
 //! The page of metrics and the control interface over real sockets, polled as an event loop polls them.
 
+use gannet_machine::time::{Duration, Instant};
 use gannet_ops::connections::{Connections, Limits};
 use gannet_ops::ctrl::{self, Control, Dialogue};
 use gannet_ops::metrics::http::{LIMITS, Scrape};
 use gannet_ops::metrics::{Class, Group, Level, Metric, Rates, Source};
-use gannet_proto::time::{Duration, Instant};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 

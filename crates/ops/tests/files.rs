@@ -144,7 +144,7 @@ fn reporters_and_forced_levels_are_kept() {
     let expected = [(ReporterKind::Log, true), (ReporterKind::Log, false), (ReporterKind::Statsd, false)];
     assert_eq!(kinds.collect::<Vec<_>>(), expected);
     let log = &config.common.logs[0];
-    assert_eq!(log.level(gannet_proto::trace::Category::Mm), gannet_proto::trace::Level::Debug);
+    assert_eq!(log.level(gannet_machine::trace::Category::Mm), gannet_machine::trace::Level::Debug);
     let wrong = problem::<Sgsn>("stats reporter log\n remote-ip 192.0.2.9\n");
     assert!(wrong.contains("the log has no address"), "{wrong}");
     let back = round_trip::<Sgsn>(&format!("{common}no stats reporter log\n{OSMO_SGSN}"));

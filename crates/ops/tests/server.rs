@@ -5,11 +5,11 @@
 mod common;
 
 use common::Node;
+use gannet_machine::time::{Duration, Instant};
 use gannet_ops::Sgsn;
 use gannet_ops::config::ExecTimeout;
 use gannet_ops::vty::Server;
 use gannet_ops::vty::server::{Change, SESSIONS_MAX};
-use gannet_proto::time::{Duration, Instant};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 

@@ -3,13 +3,13 @@
 mod common;
 
 use common::Node;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{Category, Level};
 use gannet_ops::config::bss::{BssConfig, BssOperation};
 use gannet_ops::config::sgsn::SgsnOperation;
 use gannet_ops::vty::session::{Host, LogLine, OUTPUT_MAX};
 use gannet_ops::vty::{CommandError, Grammar, Operator, Session, Statistics};
 use gannet_ops::{Bss, Ggsn, Sgsn, config};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::{Category, Level};
 use gannet_testkit::TempDir;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};

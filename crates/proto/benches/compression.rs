@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails by panicking")]
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use gannet_proto::frame::{Frame, FramePool};
+use gannet_machine::frame::{Frame, FramePool};
 use gannet_proto::sndcp::rfc1144::{self, PacketType};
 use gannet_proto::sndcp::{N_PDU_MAX, v42bis};
 use std::hint::black_box;

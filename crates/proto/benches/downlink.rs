@@ -6,11 +6,11 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails by panicking")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use gannet_proto::frame::{Frame, FramePool};
+use gannet_machine::frame::{Frame, FramePool};
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::{Ciphering, LlcContext, LlcRole};
-use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::sndcp::SndcpNsapi;
-use gannet_proto::trace::Quiet;
 use gannet_wire::bssgp::ie::{PduLifetime, QosProfile};
 use gannet_wire::bssgp::unitdata::DlUnitdata;
 use gannet_wire::gtp::v1u::GPdu;

@@ -1,6 +1,6 @@
 //! How many answers a peer gets in a second, so that nonsense of his is not answered piece by piece.
 
-use crate::time::Instant;
+use gannet_machine::time::Instant;
 
 /// So many a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -8,18 +8,19 @@
 //!
 //! In unacknowledged mode [`unitdata_request`] and [`unitdata_indication`] are the ways of an N-PDU, with an `Sndcp` and without.
 
-use crate::drops::Drop;
-use crate::frame::Frame;
+use crate::about::About as _;
 use crate::llc::abm::{LinksConfig, Options};
 use crate::llc::{
     EstablishIndication, LlcContext, LlcOutput, LlcRole, Refused, ReleaseCause, Terms, XidIndication,
 };
-use crate::machine::{Batch, Context};
 use crate::sndcp::{
     NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, Taken, Whole, receive,
 };
-use crate::time::{Duration, Instant};
-use crate::timers::{Deadlines, TimerKey, Timers};
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::{Deadlines, TimerKey, Timers};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::ReliabilityClass;
 use gannet_wire::llc::{Control, Header};
@@ -323,7 +324,7 @@ impl UserPlane<'_> {
     /// SNSM-SEQUENCE.indication: the N-PDU that the peer expects next of a context, and sending goes on with that.
     pub fn sequence_indication(&mut self, cx: &mut Context<'_>, nsapi: Nsapi, number: u8) {
         let Some(sapi) = self.sndcp.sapi_of(nsapi) else {
-            cx.drop(Drop::SndcpUnexpected, self.whose);
+            cx.drop_of(Drop::SndcpUnexpected, self.whose);
             return;
         };
         let of = (nsapi, number);
@@ -417,7 +418,7 @@ impl UserPlane<'_> {
         }
         self.tell(cx, sapi, |sndcp, cx, setting, out| {
             if why != Drop::LlcNotEstablished {
-                cx.drop(why, setting.whose);
+                cx.drop_of(why, setting.whose);
                 sndcp.establish_anew(setting, sapi, out);
             }
             sndcp.data_refused(cx, setting, (sapi, &refused));
@@ -522,8 +523,8 @@ pub fn unitdata_indication(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Surroundings;
-    use crate::trace::Quiet;
+    use gannet_machine::Surroundings;
+    use gannet_machine::trace::Quiet;
 
     #[test]
     fn a_frame_is_taken_by_itself_only_where_nothing_else_was_said() {

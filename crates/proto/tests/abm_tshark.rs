@@ -8,9 +8,9 @@ mod gb;
 #[path = "abm/pair.rs"]
 mod pair;
 
+use gannet_machine::time::Duration;
 use gannet_proto::llc::abm::Options;
 use gannet_proto::llc::{Algorithm, Ciphering};
-use gannet_proto::time::Duration;
 use gannet_testkit::{Need, tshark::Capture};
 use gannet_wire::llc::{Control, Header, Supervisory};
 use pair::{Badness, Pair, SAPI, terms, windows};

@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+use gannet_machine::rng::Rng;
 use gannet_proto::auth::aka::{Quintuplet, Res, UmtsKeys, auts, c2, c4, open_auts};
 use gannet_proto::auth::card::{CardAnswer, Sim, Usim};
 use gannet_proto::auth::comp128::Comp128;
 use gannet_proto::auth::key::Key128;
 use gannet_proto::auth::milenage::{Milenage, opc};
 use gannet_proto::auth::sqn::Sqn;
-use gannet_proto::rng::Rng;
 use gannet_testkit::osmogsm::{Osmogsm, hex, missing};
 use gannet_testkit::{Case, Need};
 use std::process::ExitCode;

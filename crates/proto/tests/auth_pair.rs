@@ -5,6 +5,10 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::auth::aka::{Quintuplet, Triplet, open_auts};
 use gannet_proto::auth::card::{Card, GsmSim, Keys, Sim, Usim};
 use gannet_proto::auth::comp128::Comp128;
@@ -13,13 +17,9 @@ use gannet_proto::auth::milenage::Milenage;
 use gannet_proto::auth::sqn::{Sqn, SqnCounter};
 use gannet_proto::auth::vectors::{AuthRules, Ciphers, Next, Resynchronisation, Vector, Vectors};
 use gannet_proto::auth::{AuthDecision, AuthTicket};
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsConfig, GmmMsContext, GmmMsEvent, GmmMsState, Service};
 use gannet_proto::gmm::network::{GmmAction, GmmConfig, GmmContext, GmmEvent, GmmState, Uplink};
 use gannet_proto::gmm::{Cell, TemporaryIdentity};
-use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::time::Duration;
-use gannet_proto::trace::Quiet;
 use gannet_wire::id::{Bvci, CellId, Nsei, PTmsi, Plmn, Rai, Tlli};
 use gannet_wire::l3::ie::{MsNetworkCapability, Octets};
 use gannet_wire::l3::{Direction, GmmMessage, L3Message};

@@ -14,7 +14,7 @@ mod tcp;
 mod text;
 
 use fastrand::Rng;
-use gannet_proto::frame::{Frame, FramePool};
+use gannet_machine::frame::{Frame, FramePool};
 use gannet_proto::sndcp::rfc1144::{self, PacketType};
 use gannet_proto::sndcp::{N_PDU_MAX, v42bis};
 use gannet_testkit::helper::unhex;

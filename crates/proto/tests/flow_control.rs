@@ -2,14 +2,14 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
+use gannet_machine::Surroundings;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
 use gannet_proto::bssgp::flow_control::{
     Bucket, BvcParameters, Config, Dequeue, FlowControl, Limit, Limits, Pdu, PduMeta,
 };
-use gannet_proto::machine::Surroundings;
-use gannet_proto::qos::class::{CellClass, Precedence};
-use gannet_proto::qos::leaky_bucket::LeakyBucket;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Quiet;
+use gannet_qos::class::{CellClass, Precedence};
+use gannet_qos::leaky_bucket::LeakyBucket;
 use gannet_wire::id::Imsi;
 use proptest::prelude::*;
 

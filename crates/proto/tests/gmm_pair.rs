@@ -6,17 +6,17 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+use gannet_machine::drops::Drop;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::auth::{AcceptAll, AuthDecision, AuthService};
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsConfig, GmmMsContext, GmmMsEvent, GmmMsState, PagedBy};
 use gannet_proto::gmm::network::{
     GmmAction, GmmConfig, GmmContext, GmmEvent, GmmState, Stranger, Uplink, answer_to_stranger,
 };
 use gannet_proto::gmm::{Cell, MmState, TemporaryIdentity};
-use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::rng::Rng;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Quiet;
 use gannet_wire::id::{Bvci, CellId, Imsi, Nsapi, Nsei, PTmsi, Plmn, Rai, Tlli};
 use gannet_wire::l3::ie::{DetachTypeMt, MobileIdentity, PTmsiSignature};
 use gannet_wire::l3::{Direction, GmmMessage, L3Message};

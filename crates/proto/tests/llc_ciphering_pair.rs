@@ -2,13 +2,13 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::rng::Rng;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::cipher::{BatchCipher, Portable};
 use gannet_proto::llc::{Algorithm, Ciphering, Deferred, LlcContext, LlcOutput, LlcRole};
-use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::rng::Rng;
-use gannet_proto::trace::Quiet;
 use gannet_wire::id::{Sapi, Tlli};
 
 const TLLI: Tlli = Tlli(0xc000_0001);

@@ -2,14 +2,14 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::TimerKey;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, LlcStatus, XidRequest};
-use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::rng::Rng;
 use gannet_proto::sndcp::{Reassembler, Receiver, SndcpNsapi, receive};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::timers::TimerKey;
-use gannet_proto::trace::Quiet;
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use std::collections::BTreeMap;
 

@@ -4,11 +4,11 @@
 #![allow(clippy::unwrap_used, reason = "test code fails by panicking")]
 
 use core::net::SocketAddr;
-use gannet_proto::machine::{Batch, Port, Surroundings};
+use gannet_machine::time::Duration;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Port, Surroundings};
 use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
 use gannet_proto::ns::{NsConfig, NsEntity, NsOutput, NsRole, NsStatus, VcState};
-use gannet_proto::time::Duration;
-use gannet_proto::trace::Quiet;
 use gannet_wire::id::{Bvci, Nsei, Nsvci};
 use gannet_wire::ns::{Cause, IpElement, IpElements, Pdu, Sns, Status};
 use proptest::collection::vec;

@@ -2,15 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code fails by panicking")]
 
-use gannet_proto::machine::{Batch, Surroundings};
+use gannet_machine::time::Duration;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::sm::ms::{
     Change, SmMsAction, SmMsConfig, SmMsContexts, SmMsEvent, Wanted, WantedSecondary,
 };
 use gannet_proto::sm::network::{
     Selected, Selection, SmAction, SmConfig, SmContexts, SmCreated, SmEvent, SmNetwork, SmState,
 };
-use gannet_proto::time::Duration;
-use gannet_proto::trace::Quiet;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::ie::{PdpAddress, QosProfile, SmCause};

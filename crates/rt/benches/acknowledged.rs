@@ -13,11 +13,11 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails by panicking")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use gannet_proto::frame::Frame;
-use gannet_proto::kept::{Keeper, Kept};
+use gannet_machine::frame::Frame;
+use gannet_machine::kept::{Keeper, Kept};
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, Terms};
-use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::trace::Quiet;
 use gannet_rt::PREFETCH;
 use gannet_wire::id::{Sapi, Tlli};
 use std::collections::VecDeque;

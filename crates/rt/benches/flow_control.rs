@@ -7,14 +7,14 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails by panicking")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use gannet_machine::Surroundings;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
 use gannet_proto::bssgp::flow_control::{
     Bucket, BvcParameters, Config, Dequeue, FlowControl, Limit, Limits, Offered, Pdu, PduMeta, Watermarks,
 };
-use gannet_proto::frame::Frame;
-use gannet_proto::machine::Surroundings;
-use gannet_proto::qos::class::{CellClass, Precedence};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Quiet;
+use gannet_qos::class::{CellClass, Precedence};
 use gannet_rt::PREFETCH;
 use gannet_wire::id::Imsi;
 use std::hint::black_box;

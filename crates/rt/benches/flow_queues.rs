@@ -8,9 +8,9 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails by panicking")]
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::flow_queues::{CellConfig, Config, Cost, FlowConfig, FlowQueues, Limit};
-use gannet_proto::time::Instant;
+use gannet_machine::time::Instant;
+use gannet_qos::class::{Class, Precedence};
+use gannet_qos::flow_queues::{CellConfig, Config, Cost, FlowConfig, FlowQueues, Limit};
 use gannet_rt::PREFETCH;
 use std::hint::black_box;
 use std::num::NonZeroU64;

@@ -6,11 +6,11 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails by panicking")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use gannet_proto::frame::Frame;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole};
-use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::sndcp::{Sndcp, SndcpNsapi};
-use gannet_proto::trace::Quiet;
 use gannet_proto::user_plane::{self, Output, Outputs, UserPlane, UserPlaneConfig};
 use gannet_rt::PREFETCH;
 use gannet_wire::bssgp::ie::{PduLifetime, QosProfile};

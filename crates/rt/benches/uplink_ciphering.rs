@@ -6,10 +6,10 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "a benchmark")]
 
-use gannet_proto::frame::Frame;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::{Algorithm, Ciphering, Deferred, LlcContext, LlcOutput, LlcRole};
-use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::trace::Quiet;
 use gannet_wire::id::{Sapi, Tlli};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};

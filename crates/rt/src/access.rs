@@ -8,9 +8,9 @@ use crate::tun::Tun;
 use crate::watch::KernelPath;
 use core::fmt;
 use core::marker::PhantomData;
-use gannet_proto::frame::FramePool;
-use gannet_proto::machine::{Context, Machine, Peer, Port};
-use gannet_proto::time::Instant;
+use gannet_machine::frame::FramePool;
+use gannet_machine::time::Instant;
+use gannet_machine::{Context, Machine, Peer, Port};
 use gannet_trace::pcapng::Recorder;
 use mio::event::Source;
 use mio::{Interest, Token};
@@ -159,7 +159,6 @@ impl Access<'_> {
             timers: &mut driver.timers,
             frames: &self.io.frames,
             prefetch: crate::prefetch::PREFETCH,
-            ciphers: crate::gea::best(),
         };
         Some((&mut driver.machine, context))
     }

@@ -9,8 +9,8 @@ use crate::io::{Io, Kind};
 use crate::netlink::{Link, Netlink};
 use crate::sys;
 use core::fmt;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Level;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Level;
 use std::io;
 use std::path::PathBuf;
 

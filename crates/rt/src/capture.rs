@@ -1,8 +1,8 @@
 //! What is said of a capture whose file takes nothing.
 
 use crate::io::Io;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Level;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Level;
 use gannet_trace::pcapng::Recorder;
 use std::io;
 

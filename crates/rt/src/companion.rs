@@ -3,7 +3,7 @@
 use crate::messages::Messages;
 use crate::sys;
 use core::net::SocketAddr;
-use gannet_proto::frame::Frame;
+use gannet_machine::frame::Frame;
 use std::collections::VecDeque;
 use std::io;
 use std::net::UdpSocket;

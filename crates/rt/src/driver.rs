@@ -4,10 +4,11 @@ use crate::access::Outside;
 use crate::io::{Arrival, Io, Origin};
 use crate::prefetch::PREFETCH;
 use core::any::Any;
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port, StreamState};
-use gannet_proto::rng::Rng;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::timers::Timers;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::Timers;
+use gannet_machine::{Batch, Context, Input, Machine, Output, Port, StreamState};
+use gannet_proto::classifier::RuleChange;
 
 /// Wake-ups for which each machine gets room at the start.
 const TIMERS: usize = 65_536;
@@ -23,7 +24,7 @@ pub(crate) struct Driver<M: Machine> {
     pub(crate) rng: Rng,
     pub(crate) timers: Timers,
     inputs: Batch<Input<M::Command>>,
-    outputs: Batch<Output<M::Event>>,
+    outputs: Batch<Output<M::Event, M::Rule>>,
     on_event: OnEvent<M>,
     /// Someone touched the machine, so it may have something to say without an input.
     pub(crate) touched: bool,
@@ -90,7 +91,7 @@ impl<M: Machine> Driver<M> {
     }
 }
 
-impl<M: Machine + 'static> AnyDriver for Driver<M> {
+impl<M: Machine<Rule: Into<RuleChange>> + 'static> AnyDriver for Driver<M> {
     fn arrive(&mut self, arrival: Arrival) {
         let Arrival { port, origin, frame, .. } = arrival;
         self.inputs.push(match origin {
@@ -143,7 +144,6 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
             timers: &mut self.timers,
             frames: &io.frames,
             prefetch: PREFETCH,
-            ciphers: crate::gea::best(),
         };
         (self.touched, self.unfinished) = (false, false);
         let worked = self.worked.get_or_insert(Duration::ZERO);
@@ -173,7 +173,6 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
                 timers: &mut self.timers,
                 frames: &io.frames,
                 prefetch: PREFETCH,
-                ciphers: crate::gea::best(),
             };
             self.machine.poll_output(&mut cx, &mut self.outputs);
             if self.outputs.is_empty() && !self.machine.has_work() {
@@ -182,7 +181,7 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
             while let Some(output) = self.outputs.pop() {
                 match output {
                     Output::Transmit { port, peer, frame } => io.transmit(index, port, peer, frame),
-                    Output::Classify(change) => io.classify(&change),
+                    Output::Classify(change) => io.classify(&change.into()),
                     Output::Disconnect(port) => io.disconnect(index, port),
                     Output::Event(event) => {
                         (self.on_event)(&mut self.machine, event, &mut Outside::new(io, index));

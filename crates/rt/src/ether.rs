@@ -4,7 +4,7 @@
 //! octets between here and the peer, and 400 octets that the cache holds cost some 20 ns.
 
 use core::net::{Ipv4Addr, SocketAddr};
-use gannet_proto::frame::Frame;
+use gannet_machine::frame::Frame;
 
 /// Octets of an Ethernet header without tags.
 pub(crate) const ETHERNET: usize = 14;
@@ -144,7 +144,7 @@ pub(crate) fn udp_source(packet: &[u8]) -> Option<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_proto::frame::FramePool;
+    use gannet_machine::frame::FramePool;
 
     fn headers() -> Headers {
         let end = |last: u8, port| End {

@@ -15,10 +15,11 @@ use crate::tun::Tun;
 use crate::udp::UdpConfig;
 use core::fmt;
 use core::net::SocketAddr;
-use gannet_proto::machine::{Machine, Peer, Port, StreamState};
-use gannet_proto::rng::Rng;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Level;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Level;
+use gannet_machine::{Machine, Peer, Port, StreamState};
+use gannet_proto::classifier::RuleChange;
 use gannet_trace::pcapng::Recorder;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
@@ -156,7 +157,7 @@ impl EventLoop {
     // ------------------------------------------------------------------ making
 
     /// Adds a machine. `on_event` is told what it tells.
-    pub fn add_machine<M: Machine + 'static>(
+    pub fn add_machine<M: Machine<Rule: Into<RuleChange>> + 'static>(
         &mut self,
         machine: M,
         on_event: impl FnMut(&mut M, M::Event, &mut Outside<'_>) + 'static,
@@ -236,7 +237,7 @@ impl EventLoop {
     }
 
     /// Joins a TCP connection to a port of a machine, which is told when there is one and when it is lost
-    /// ([`gannet_proto::machine::Input::Stream`]). Where there is none it is tried each second, for the first time at once.
+    /// ([`gannet_machine::Input::Stream`]). Where there is none it is tried each second, for the first time at once.
     ///
     /// # Errors
     /// None today but those of the table of endpoints; a peer that is not there is no error.

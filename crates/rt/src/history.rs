@@ -1,8 +1,8 @@
 //! What has befallen each mobile lately, for `show why imsi …`.
 
 use foldhash::fast::FixedState;
-use gannet_proto::drops::Drop;
-use gannet_proto::time::Instant;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Instant;
 use gannet_wire::id::Imsi;
 use std::collections::HashMap;
 

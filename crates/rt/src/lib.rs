@@ -1,6 +1,6 @@
 //! Drives nodes in real time: one thread, one loop, any number of machines.
 //!
-//! An [`EventLoop`] owns [`Machine`](gannet_proto::machine::Machine)s, what they share (frames, log, recorder) and
+//! An [`EventLoop`] owns [`Machine`](gannet_machine::Machine)s, what they share (frames, log, recorder) and
 //! what joins them to the world: UDP sockets, TUN devices, or a port of another machine in the same loop. A round is
 //!
 //! 1. sleep until a datagram, the next wake-up (to the nanosecond, by a `timerfd`) or a signal;
@@ -18,7 +18,7 @@
 //! # How a node is run
 //!
 //! ```
-//! use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port};
+//! use gannet_machine::{Batch, Context, Input, Machine, Output, Port};
 //! use gannet_rt::log::{LogSink, TargetOptions};
 //! use gannet_rt::{Clock, EventLoop, LoopConfig, NoHooks, UdpConfig};
 //!
@@ -29,6 +29,7 @@
 //! impl Machine for Echo {
 //!     type Command = ();
 //!     type Event = ();
+//!     type Rule = core::convert::Infallible;
 //!     fn handle_input(&mut self, _: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
 //!         while let Some(input) = inputs.pop() {
 //!             if let Input::Datagram { port, peer, frame } = input {
@@ -102,7 +103,7 @@ pub use busy::{BusyPoll, DEFERRAL_NS, EMPTY_WHERE_POLLED};
 pub use companion::{Companion, Datagrams};
 pub use event_loop::{EventLoop, LoopConfig};
 pub use gannet_demux::{FlowCounters, Ring};
-pub use gannet_proto::load::LoopTime;
+pub use gannet_machine::load::LoopTime;
 pub use history::{DROPS_PER_MOBILE, DropHistory, Happened};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
 pub use network_namespace::{NetworkNamespace, device_setting};

@@ -8,10 +8,10 @@ mod trouble;
 use crate::history::DropHistory;
 use crate::system::Clock;
 use core::fmt::{self, Write as _};
-use gannet_proto::drops::{Drop, DropCounters};
-use gannet_proto::time::Instant;
-use gannet_proto::trace::{Category, Level, TraceSink};
-use gannet_wire::id::Imsi;
+use gannet_machine::drops::{Drop, DropCounters};
+use gannet_machine::time::Instant;
+use gannet_machine::trace::{Category, Level, Owner, TraceSink};
+use gannet_proto::about::subscriber;
 use gsmtap::GsmtapTarget;
 use limit::Limits;
 use std::fs::{File, OpenOptions};
@@ -321,15 +321,17 @@ impl TraceSink for LogSink {
         }
     }
 
-    fn dropped(&mut self, drop: Drop, whose: Option<Imsi>) {
+    fn dropped(&mut self, drop: Drop, whose: Option<Owner>) {
         self.drops.add(drop);
-        if let Some(imsi) = whose {
+        if let Some(imsi) = whose.and_then(subscriber) {
             self.history.add(imsi, self.now, drop);
         }
     }
 
-    fn explained(&mut self, whose: Imsi, why: fmt::Arguments<'_>) {
-        self.history.explain(whose, self.now, why);
+    fn explained(&mut self, whose: Owner, why: fmt::Arguments<'_>) {
+        if let Some(imsi) = subscriber(whose) {
+            self.history.explain(imsi, self.now, why);
+        }
     }
 }
 
@@ -440,6 +442,8 @@ const fn civil_date(days: u64) -> (u64, u64, u64) {
 mod tests {
     use super::*;
     use crate::history::Happened;
+    use gannet_proto::about::owner;
+    use gannet_wire::id::Imsi;
     use std::cell::RefCell;
     use std::rc::Rc;
 
@@ -609,13 +613,13 @@ mod tests {
         let imsi = Imsi::from_tbcd([0x62, 0x02, 0x10, 0, 0, 0, 0, 0xf1]).unwrap();
         sink.dropped(Drop::NoFrame, None);
         sink.set_now(Instant(7));
-        sink.dropped(Drop::NoFrame, Some(imsi));
+        sink.dropped(Drop::NoFrame, Some(owner(imsi)));
         assert_eq!(sink.drops().get(Drop::NoFrame), 2);
         assert_eq!(
             sink.history().of(imsi).collect::<Vec<_>>(),
             [(Instant(7), &Happened::Dropped(Drop::NoFrame))]
         );
-        sink.explained(imsi, format_args!("GGSN {} does not answer", 2));
+        sink.explained(owner(imsi), format_args!("GGSN {} does not answer", 2));
         let explained = Happened::Explained("GGSN 2 does not answer".into());
         assert_eq!(sink.history().of(imsi).last(), Some((Instant(7), &explained)));
     }

@@ -6,7 +6,7 @@ use crate::sys::{check, family, sockaddr_in, socklen};
 use core::ffi::c_int;
 use core::mem;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
-use gannet_proto::frame::Frame;
+use gannet_machine::frame::Frame;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};

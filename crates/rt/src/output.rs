@@ -8,7 +8,7 @@
 use crate::ether::{End, Headers, IPV4, UDP};
 use crate::netlink::{Link, Neighbour, Netlink};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::time::{Duration, Instant};
 use std::collections::HashMap;
 
 /// Peers whose way is remembered; datagrams for more go through the kernel.

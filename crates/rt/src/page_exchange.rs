@@ -4,7 +4,7 @@
 //! A node that has time sends at once, through its socket. One that has hardly any left lets its frames wait for what arrives
 //! next, which costs it a third of a microsecond less for each: the busier it is, the more it does. What
 //! no page comes for, since nothing more arrives, goes through the socket a little later. Only what is patient waits at all
-//! ([`gannet_proto::frame::Frame::set_patient`]), and leaves in its order: all of it that waits has been taken back before any
+//! ([`gannet_machine::frame::Frame::set_patient`]), and leaves in its order: all of it that waits has been taken back before any
 //! of it goes through the socket, and what was taken back is sent before the next poll. Where the kernel runs the program on
 //! another core at that very moment a frame can overtake one that was taken back (some in a million were counted). No
 //! packet overtakes another where the way in changes.
@@ -17,8 +17,8 @@ use gannet_demux::Ring;
 use gannet_demux::device::Received;
 use gannet_demux::exchange::Exchange;
 use gannet_demux::xsk::Statistics;
-use gannet_proto::frame::FramePool;
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::frame::FramePool;
+use gannet_machine::time::{Duration, Instant};
 
 /// How long a frame waits for a page at the least where none comes, and half of what it waits at the most. Where as much leaves
 /// as comes, what once waits goes on waiting, and costs nothing: sending it otherwise costs the time to keep up.
@@ -129,7 +129,7 @@ impl PageExchange {
         };
     }
 
-    /// A turn that began at `now` is nearly over; has the loop hardly any time left ([`gannet_proto::load`])?
+    /// A turn that began at `now` is nearly over; has the loop hardly any time left ([`gannet_machine::load`])?
     fn follow(&mut self, now: Instant, short_of_time: bool) {
         if self.is_on && !self.exchange.is_open() {
             // The device has refused a page, and is asked again later, whatever it says.
@@ -248,7 +248,7 @@ impl Xdp {
         (able.is_some() != before.is_some()).then_some(able.is_some())
     }
 
-    /// A turn that began at `now` is nearly over; has the loop hardly any time left ([`gannet_proto::load`])?
+    /// A turn that began at `now` is nearly over; has the loop hardly any time left ([`gannet_machine::load`])?
     pub(crate) fn follow(&mut self, now: Instant, short_of_time: bool) {
         if let Some(pages) = &mut self.pages {
             pages.follow(now, short_of_time);

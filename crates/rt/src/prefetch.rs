@@ -1,7 +1,7 @@
 //! How this processor loads memory ahead of its use.
 #![expect(unsafe_code, reason = "the instruction takes an address")]
 
-use gannet_proto::prefetch::Prefetch;
+use gannet_machine::prefetch::Prefetch;
 
 /// By the processor's own instruction, where Rust has it; otherwise not at all.
 pub const PREFETCH: Prefetch = Prefetch::new(load, load_once);

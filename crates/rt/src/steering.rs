@@ -5,7 +5,7 @@ use crate::xdp::Steering;
 use gannet_demux::bpf::XdpMode;
 use gannet_demux::exchange::Exchange;
 use gannet_demux::{AtDriver, ByRing, Classifier, Config, FlowCounters, Totals, Uplink, UplinkConfig};
-use gannet_proto::qos::classifier::RuleChange;
+use gannet_proto::classifier::RuleChange;
 use std::os::fd::BorrowedFd;
 
 /// An XDP program: that of Gn or that of Gb.

@@ -2,7 +2,7 @@
 
 use crate::sys;
 use gannet_demux::link::monotonic_ns;
-use gannet_proto::time::Instant;
+use gannet_machine::time::Instant;
 use std::io::{self, Read};
 use std::time::SystemTime;
 

@@ -1,7 +1,7 @@
 //! TCP as a client: one connection to one peer, tried each second where there is none.
 
 use core::net::SocketAddr;
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::time::{Duration, Instant};
 use gannet_trace::pcapng::{Direction, InterfaceId, Recorder, Segment};
 use mio::net::TcpStream;
 use std::collections::VecDeque;

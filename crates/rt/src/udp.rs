@@ -4,8 +4,8 @@ use crate::messages::{BATCH, Messages};
 use crate::output::Output;
 use core::net::{IpAddr, SocketAddr};
 use gannet_demux::Ring;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
 use gannet_trace::pcapng::InterfaceId;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::VecDeque;
@@ -378,7 +378,7 @@ pub(crate) fn discard(socket: &UdpSocket) -> Received {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_proto::frame::FramePool;
+    use gannet_machine::frame::FramePool;
 
     fn queue(count: u8, max: usize) -> SendQueue {
         let pool = FramePool::new(16);

@@ -9,10 +9,10 @@ use crate::xdp::Change;
 use core::net::SocketAddr;
 use gannet_demux::xsk::Statistics;
 use gannet_demux::{Classify, FlowCounters, Ring, Totals, ring_drops};
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::Port;
-use gannet_proto::time::Instant;
-use gannet_proto::trace::Level;
+use gannet_machine::Port;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Instant;
+use gannet_machine::trace::Level;
 
 /// How user data comes in and goes out, and what was counted on the way.
 #[derive(Debug, Clone)]

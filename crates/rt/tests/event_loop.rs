@@ -5,9 +5,9 @@
 mod common;
 
 use common::{Order, Relay, Told, quiet_loop};
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_rt::log::LogSink;
 use gannet_rt::{Access, Clock, EventLoop, Hooks, LoopConfig, MachineId, NoHooks, Service, Tun, UdpConfig};
 use std::cell::{Cell, RefCell};
@@ -400,6 +400,7 @@ struct Toiler {
 impl Machine for Toiler {
     type Command = ();
     type Event = ();
+    type Rule = core::convert::Infallible;
     fn handle_input(&mut self, _: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
         while inputs.pop().is_some() {
             self.hurry = true;
@@ -452,6 +453,7 @@ const FOR_OUTPUT: std::time::Duration = std::time::Duration::from_millis(2);
 impl Machine for Slow {
     type Command = ();
     type Event = ();
+    type Rule = core::convert::Infallible;
     fn handle_input(&mut self, _: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
         while inputs.pop().is_some() {
             std::thread::sleep(FOR_INPUT);

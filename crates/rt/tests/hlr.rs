@@ -5,12 +5,12 @@
 mod common;
 
 use common::quiet_loop;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
+use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::gsup::{
     GsupConfig, GsupConfirm, GsupEntity, GsupFailure, GsupIndication, GsupOutput, GsupRequest, Resync,
 };
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
-use gannet_proto::time::Duration;
 use gannet_rt::{EventLoop, MachineId, TcpConfig};
 use gannet_testkit::netns::Background;
 use gannet_testkit::tshark::dissect_file;
@@ -35,6 +35,7 @@ struct Node {
 impl Machine for Node {
     type Command = (Imsi, GsupRequest);
     type Event = GsupOutput;
+    type Rule = core::convert::Infallible;
 
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<Self::Command>>) {
         while let Some(input) = inputs.pop() {

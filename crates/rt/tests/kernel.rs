@@ -9,9 +9,9 @@
 mod common;
 
 use common::{Order, Relay, Told};
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
-use gannet_proto::time::Duration;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
+use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_rt::log::{LogSink, TargetOptions};
 use gannet_rt::{
     Access, Clock, EventLoop, Hooks, LoopConfig, MachineId, NoHooks, Tun, TunAddress, UdpConfig,
@@ -83,6 +83,7 @@ struct Pong(Batch<Output<()>>);
 impl Machine for Pong {
     type Command = ();
     type Event = ();
+    type Rule = core::convert::Infallible;
 
     fn handle_input(&mut self, _: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
         while let Some(input) = inputs.pop() {
@@ -201,6 +202,7 @@ struct Patient {
 impl Machine for Patient {
     type Command = ();
     type Event = ();
+    type Rule = core::convert::Infallible;
     fn handle_input(&mut self, _: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
         while inputs.pop().is_some() {}
     }

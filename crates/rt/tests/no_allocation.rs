@@ -5,8 +5,8 @@
 mod common;
 
 use common::{Relay, quiet_loop};
-use gannet_proto::machine::Port;
-use gannet_proto::time::Duration;
+use gannet_machine::Port;
+use gannet_machine::time::Duration;
 use gannet_rt::UdpConfig;
 use gannet_rt::alloc_count::{Counting, allocations};
 use std::net::UdpSocket;

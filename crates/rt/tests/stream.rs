@@ -5,9 +5,9 @@
 mod common;
 
 use common::{Order, Relay, Told, quiet_loop};
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::{Peer, Port, StreamState};
-use gannet_proto::time::Duration;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
+use gannet_machine::{Peer, Port, StreamState};
 use gannet_rt::{EventLoop, MachineId, TcpConfig};
 use std::cell::RefCell;
 use std::io::{Read, Write};

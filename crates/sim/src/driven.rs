@@ -1,14 +1,14 @@
 //! A machine with everything around it that a driver in virtual time needs.
 
-use gannet_proto::frame::{Frame, FramePool};
-use gannet_proto::llc::cipher::Portable;
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
-use gannet_proto::prefetch::Prefetch;
-use gannet_proto::qos::rule_book::RuleBook;
-use gannet_proto::rng::Rng;
-use gannet_proto::time::Instant;
-use gannet_proto::timers::Timers;
-use gannet_proto::trace::TraceSink;
+use gannet_machine::frame::{Frame, FramePool};
+use gannet_machine::prefetch::Prefetch;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::Instant;
+use gannet_machine::timers::Timers;
+use gannet_machine::trace::TraceSink;
+use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::classifier::RuleChange;
+use gannet_proto::rule_book::RuleBook;
 
 /// A datagram that a machine sends.
 #[derive(Debug)]
@@ -36,10 +36,10 @@ pub struct Driven<M: Machine, T> {
     timers: Timers,
     frames: FramePool,
     inputs: Batch<Input<M::Command>>,
-    outputs: Batch<Output<M::Event>>,
+    outputs: Batch<Output<M::Event, M::Rule>>,
 }
 
-impl<M: Machine, T: TraceSink> Driven<M, T> {
+impl<M: Machine<Rule: Into<RuleChange>>, T: TraceSink> Driven<M, T> {
     /// A machine with dice of its own, taking frames from `frames`.
     pub fn new(machine: M, trace: T, rng: Rng, frames: FramePool) -> Self {
         let (inputs, outputs) = (Batch::with_capacity(64), Batch::with_capacity(64));
@@ -71,7 +71,6 @@ impl<M: Machine, T: TraceSink> Driven<M, T> {
             timers: &mut self.timers,
             frames: &self.frames,
             prefetch: Prefetch::NONE,
-            ciphers: &Portable,
         };
         let result = action(&mut self.machine, &mut cx);
         loop {
@@ -83,7 +82,7 @@ impl<M: Machine, T: TraceSink> Driven<M, T> {
                     // The simulator has no streams.
                     Output::Disconnect(_) => {}
                     Output::Classify(change) => {
-                        self.contradictions += u64::from(self.rules.apply(change).is_err());
+                        self.contradictions += u64::from(self.rules.apply(change.into()).is_err());
                     }
                 }
             }
@@ -124,9 +123,10 @@ impl<M: Machine, T: TraceSink> Driven<M, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_proto::time::Duration;
-    use gannet_proto::timers::TimerKey;
-    use gannet_proto::trace::Quiet;
+    use core::convert::Infallible;
+    use gannet_machine::time::Duration;
+    use gannet_machine::timers::TimerKey;
+    use gannet_machine::trace::Quiet;
 
     /// Sends every datagram back one second later.
     #[derive(Default)]
@@ -135,6 +135,7 @@ mod tests {
     impl Machine for Echo {
         type Command = ();
         type Event = usize;
+        type Rule = Infallible;
         fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
             while let Some(input) = inputs.pop() {
                 match input {

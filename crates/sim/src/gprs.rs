@@ -12,17 +12,17 @@ use crate::link::{Fate, Link, LinkProfile};
 use crate::queue::EventQueue;
 use core::hash::{BuildHasher, Hasher};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use gannet_machine::drops::{Drop, DropCounters};
+use gannet_machine::frame::{Frame, FramePool};
+use gannet_machine::rng::Rng;
+use gannet_machine::time::Instant;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Input, Peer, Port};
 use gannet_node::bss::{self, Bss, UM as BSS_UM, gb_port};
 use gannet_node::ggsn::{self, Ggsn, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0, PORT_TUN};
 use gannet_node::ms::{self, Ms, MsConfig, UM as MS_UM};
 use gannet_node::sgsn::{self, GB, GTP_C, GTP_U, GTP_V0, Sgsn, SgsnConfig, SgsnEvent};
-use gannet_proto::drops::{Drop, DropCounters};
-use gannet_proto::frame::{Frame, FramePool};
 use gannet_proto::gtp::TeidKey;
-use gannet_proto::machine::{Input, Peer, Port};
-use gannet_proto::rng::Rng;
-use gannet_proto::time::Instant;
-use gannet_proto::trace::Quiet;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The SGSN on Gb.
@@ -260,7 +260,7 @@ impl GprsWorld {
     /// Does something with the SGSN itself.
     pub fn act_sgsn<R>(
         &mut self,
-        action: impl FnOnce(&mut Sgsn, &mut gannet_proto::machine::Context<'_>) -> R,
+        action: impl FnOnce(&mut Sgsn, &mut gannet_machine::Context<'_>) -> R,
     ) -> R {
         let result = act!(self, sgsn, action, Happening::Sgsn);
         self.route(Node::Sgsn);

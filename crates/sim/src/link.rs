@@ -1,7 +1,7 @@
 //! A link between two nodes: its rate, its delay, and what it does to datagrams on their way.
 
-use gannet_proto::rng::Rng;
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
 
 /// What a link is like. Probabilities are 0.0 to 1.0.
 #[derive(Debug, Clone, Copy)]

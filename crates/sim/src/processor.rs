@@ -1,7 +1,7 @@
 //! A processor that a node does not have for itself: in virtual time, work takes as long as others let it.
 
-use gannet_proto::rng::Rng;
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
 use std::collections::VecDeque;
 
 /// How fast it is until an instant, in hundredths; 0 while somebody else has it.

@@ -1,7 +1,7 @@
 //! What will happen, ordered by time, then by the order of asking.
 
 use core::cmp::Ordering;
-use gannet_proto::time::Instant;
+use gannet_machine::time::Instant;
 use std::collections::BinaryHeap;
 
 #[derive(Debug)]

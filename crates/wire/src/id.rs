@@ -230,6 +230,23 @@ macro_rules! digits_id {
     };
 }
 
+impl From<Imsi> for NonZeroU64 {
+    /// A number that is the identity's alone, for tables that know no identities.
+    #[inline]
+    fn from(imsi: Imsi) -> Self {
+        imsi.0
+    }
+}
+
+impl TryFrom<NonZeroU64> for Imsi {
+    type Error = NonZeroU64;
+
+    /// The identity of a number; the number itself where it is of none.
+    fn try_from(number: NonZeroU64) -> Result<Self, NonZeroU64> {
+        Self::from_tbcd((!number.get()).to_be_bytes()).ok_or(number)
+    }
+}
+
 digits_id!(Imsi, 15);
 digits_id!(Imei, 16);
 

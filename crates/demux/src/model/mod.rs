@@ -24,9 +24,9 @@ pub use uplink::UplinkModel;
 use crate::layout::{DROPS, Gcra, Metadata, PLACE_MASK, Ring, block_bit, conforming, count};
 use crate::layout::{is_from_elsewhere, source_of};
 use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
-use gannet_proto::drops::Drop;
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
+use gannet_machine::drops::Drop;
+use gannet_proto::classifier::{Key, Rule, RuleChange};
+use gannet_qos::class::{Class, Precedence};
 use gannet_wire::id::Tid;
 use std::collections::HashMap;
 
@@ -233,7 +233,7 @@ impl Classify for Model {
 
 impl Flow {
     fn decide(&mut self, pdu: &GPdu, queue: u8, now_ns: u64) -> Verdict {
-        use gannet_proto::qos::classifier::Block;
+        use gannet_proto::classifier::Block;
         let counters = &mut self.counters;
         if self.blocked & block_bit(Block::FlowControl) != 0 {
             counters.blocked = counters.blocked.wrapping_add(1);

@@ -2,7 +2,7 @@
 
 use crate::layout::{EXTENSIONS_MAX, FRAME_MAX};
 use crate::rules::Config;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_wire::gtp::header::{extension_type, message_type};
 use gannet_wire::id::Teid;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};

@@ -9,10 +9,10 @@ use gannet_demux::reuseport::Reuseport;
 use gannet_demux::{
     AtDriver, Classifier, Classify, Config, METADATA_LEN, Metadata, Ring, Totals, Uplink, UplinkConfig,
 };
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_proto::classifier::{Block, Key, Policer, Rule, RuleChange};
 use gannet_proto::gtp::{ContextName, TeidKey};
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::{Block, Key, Policer, Rule, RuleChange};
+use gannet_qos::class::{Class, Precedence};
 use gannet_wire::id::{Bvci, Imsi, Nsapi, Nsei, Teid, Tid, Tlli, TlliKind};
 use std::net::SocketAddr;
 

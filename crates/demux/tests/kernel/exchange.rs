@@ -6,9 +6,9 @@ use gannet_demux::bpf::TestRun;
 use gannet_demux::device::Received;
 use gannet_demux::exchange::Exchange;
 use gannet_demux::{Classifier, Classify, Config, FRAME_MAX, METADATA_LEN, Metadata, Ring};
-use gannet_proto::frame::{FRAME_SIZE, StaticBuffer};
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
+use gannet_machine::frame::{FRAME_SIZE, StaticBuffer};
+use gannet_proto::classifier::{Block, Key, Rule, RuleChange};
+use gannet_qos::class::{Class, Precedence};
 use gannet_wire::id::Teid;
 
 /// Verdicts of XDP programs.

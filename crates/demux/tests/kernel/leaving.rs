@@ -9,10 +9,10 @@ use gannet_demux::device::Received;
 use gannet_demux::exchange::Exchange;
 use gannet_demux::model::{Model, Verdict};
 use gannet_demux::{Classifier, Classify, Config, METADATA_LEN, Metadata, Ring};
+use gannet_machine::prefetch::Prefetch;
+use gannet_proto::classifier::{Key, Rule, RuleChange};
 use gannet_proto::gtp::ContextName;
-use gannet_proto::prefetch::Prefetch;
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
+use gannet_qos::class::{Class, Precedence};
 use gannet_wire::id::Teid;
 
 const FRAMES: u32 = 100_000;

@@ -6,9 +6,9 @@
 use crate::common::frames;
 use gannet_demux::bpf::{Held, XdpMode};
 use gannet_demux::{AtDriver, Classifier, Classify, Config, Totals};
-use gannet_proto::drops::Drop;
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
+use gannet_machine::drops::Drop;
+use gannet_proto::classifier::{Block, Key, Rule, RuleChange};
+use gannet_qos::class::{Class, Precedence};
 use gannet_testkit::netns::{Background, Netns};
 use gannet_wire::id::Teid;
 use std::net::{IpAddr, UdpSocket};

@@ -9,9 +9,9 @@ use gannet_demux::xsk::Queue;
 use gannet_demux::{
     AtDriver, ByRing, Classifier, Classify, Config, METADATA_LEN, Metadata, Ring, Uplink, UplinkConfig,
 };
-use gannet_proto::drops::Drop;
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
+use gannet_machine::drops::Drop;
+use gannet_proto::classifier::{Block, Key, Rule, RuleChange};
+use gannet_qos::class::{Class, Precedence};
 use gannet_wire::id::{Bvci, Nsei, Teid, Tlli};
 use std::net::UdpSocket;
 

@@ -1,9 +1,9 @@
 //! Mobiles are switched on one after the other, each as soon as its cell is in service.
 
+use gannet_machine::time::{Duration, Instant};
 use gannet_node::bss::Bss;
 use gannet_node::ms::{Ms, MsCommand};
 use gannet_ops::config::bss::Mobiles;
-use gannet_proto::time::{Duration, Instant};
 use gannet_rt::{Access, MachineId, Service};
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -2,10 +2,10 @@
 
 use crate::node::tun;
 use core::net::Ipv4Addr;
+use gannet_machine::Peer;
+use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_node::ms::{Ms, MsEvent, TUN};
 use gannet_ops::config::bss::TunDevices;
-use gannet_proto::machine::Peer;
-use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{EventLoop, MachineId, Outside, TunAddress};
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::PdpAddress;

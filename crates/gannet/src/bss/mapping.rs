@@ -2,14 +2,14 @@
 
 use super::Plan;
 use core::net::{IpAddr, SocketAddr};
+use gannet_machine::Port;
+use gannet_machine::time::Duration;
 use gannet_node::bss::radio::RadioConfig;
 use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
 use gannet_node::ms::MsConfig;
 use gannet_ops::config::bss::{BssConfig, Cells, GbDialect, PdpType, QosRequest, Radio};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::machine::Port;
 use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
-use gannet_proto::time::Duration;
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, Rai};
 use gannet_wire::l3::ie::{
     DelayClass, MeanThroughput, PdpAddress, PeakThroughput, PrecedenceClass, QosProfile, ReliabilityClass,

@@ -12,14 +12,14 @@ use crate::node::{self, Node, in_use};
 use arrivals::{Arrivals, Queue};
 use core::net::SocketAddr;
 use devices::Devices;
+use gannet_machine::Port;
+use gannet_machine::time::Duration;
+use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_node::bss::{self, Bss, Command};
 use gannet_node::ms::{self, Ms, MsCommand, MsConfig, MsEvent};
 use gannet_ops::config::bss as ops;
 use gannet_ops::metrics::Group;
 use gannet_ops::vty::CommandError;
-use gannet_proto::machine::Port;
-use gannet_proto::time::Duration;
-use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, MachineId, Outside, UdpConfig};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -210,7 +210,9 @@ fn mobile_event(ms: &Ms, event: &MsEvent, outside: &mut Outside<'_>) {
         MsEvent::Rejected { mobile, procedure, cause } => {
             say(*mobile, Category::Mm, Level::Notice, format_args!("{procedure} failed: {cause}"));
             if let Some(imsi) = ms.mobile(*mobile).map(|mobile| mobile.imsi()) {
-                outside.log().explained(imsi, format_args!("{procedure} failed: {cause}"));
+                outside
+                    .log()
+                    .explained(gannet_proto::about::owner(imsi), format_args!("{procedure} failed: {cause}"));
             }
         }
         MsEvent::LinkEnded { mobile, nsapi, cause } => {

@@ -5,6 +5,8 @@ mod operate;
 
 use crate::node::{self, Node, Table, Whose, gn, in_use, restart_counter, tun};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use gannet_machine::time::Duration;
+use gannet_machine::{Peer, Port};
 use gannet_node::ggsn::{
     ApnConfig, Ggsn, GgsnCommand, GgsnConfig, Ipv6Config, PORT_GTP_C, PORT_GTP_C_SECOND, PORT_GTP_U,
     PORT_GTP_U_SECOND, PORT_GTP_V0, PORT_TUN, PREFIX_LENGTHS, StaticMobile,
@@ -12,8 +14,6 @@ use gannet_node::ggsn::{
 use gannet_ops::config::ggsn as ops;
 use gannet_ops::metrics::Group;
 use gannet_ops::vty::CommandError;
-use gannet_proto::machine::{Peer, Port};
-use gannet_proto::time::Duration;
 use gannet_rt::{Access, EventLoop, MachineId, Tun, TunAddress, UdpConfig};
 use gannet_wire::gtp;
 

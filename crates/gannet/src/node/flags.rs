@@ -1,8 +1,8 @@
 //! What stands behind `gannet sgsn`, `gannet ggsn` and `gannet bss` on the command line: the flags of Osmocom's daemons.
 
 use clap::Args;
+use gannet_machine::trace::{Category, Level};
 use gannet_ops::vty::log_view::{category_of, level_of};
-use gannet_proto::trace::{Category, Level};
 use gannet_rt::log::TargetOptions;
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! What SGSN and GGSN are told alike of Gn, as the nodes take it.
 
+use gannet_machine::time::Duration;
 use gannet_ops::config::gtp::{self, Gn};
 use gannet_proto::gtp::{ListedPeer, SourceCheck};
-use gannet_proto::time::Duration;
 
 /// From where messages about a tunnel are taken.
 pub const fn source_check(gn: &Gn) -> SourceCheck {

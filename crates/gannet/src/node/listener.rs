@@ -2,8 +2,8 @@
 
 use super::statistics::Counted;
 use super::{Node, Running};
+use gannet_machine::time::Instant;
 use gannet_ops::connections::{Answers, Connections};
-use gannet_proto::time::Instant;
 use gannet_rt::{Access, Service};
 use mio::Interest;
 use mio::unix::SourceFd;

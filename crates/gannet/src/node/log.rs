@@ -2,8 +2,8 @@
 
 use super::flags::Flags;
 use core::net::SocketAddr;
+use gannet_machine::trace::{Category, Level};
 use gannet_ops::config::{Common, LogKind, LogTarget};
-use gannet_proto::trace::{Category, Level};
 use gannet_rt::log::{LogSink, TargetId, TargetOptions, Timestamp};
 use std::cell::RefCell;
 use std::io;
@@ -169,7 +169,7 @@ fn parse_line(line: &str) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_proto::trace::TraceSink;
+    use gannet_machine::trace::TraceSink;
     use gannet_rt::Clock;
 
     #[test]

@@ -17,14 +17,14 @@ pub mod tun;
 mod vty_service;
 
 use flags::Flags;
+use gannet_machine::time::Duration;
+use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_ops::config::{self, ConfigErrors, Listen, Loaded};
 use gannet_ops::connections::Connections;
 use gannet_ops::metrics::Group;
 use gannet_ops::vty::{CommandError, Element, Problem, Server};
 use gannet_ops::{ctrl, metrics};
 use gannet_proto::gtp::TeidKey;
-use gannet_proto::time::Duration;
-use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::log::LogSink;
 use gannet_rt::{Access, Clock, EventLoop, Hooks, LoopConfig};
 pub use restart_counter::{Whose, last as last_restart_counter};

@@ -3,12 +3,12 @@
 use super::statistics::{Counted, wants_rates};
 use super::{Node, Running};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_ops::config::{ReporterKind, StatsReporter};
 use gannet_ops::metrics::statsd::Reporter;
 use gannet_ops::metrics::{Group, Source};
 use gannet_ops::vty::Element;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, Service};
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -3,11 +3,11 @@
 use super::log::SessionLog;
 use super::statistics::{self, Counted};
 use super::{ConfigOf, Node, OperationOf, Running};
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_ops::vty::server::{Change, Progress};
 use gannet_ops::vty::session::LogLine;
 use gannet_ops::vty::{CommandError, Element, Operator, Server, Statistics};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, Service};
 use mio::Interest;
 use mio::unix::SourceFd;

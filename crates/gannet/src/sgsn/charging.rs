@@ -2,12 +2,12 @@
 
 use core::fmt::{self, Write as _};
 use core::net::IpAddr;
+use gannet_machine::time::Duration;
+use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_node::sgsn::charging::{ChargedEvent, ChargedRecord, ChargedSession};
 use gannet_ops::cdr::Writer;
 use gannet_ops::config::sgsn::Charging;
 use gannet_ops::metrics::{Group, Metric};
-use gannet_proto::time::Duration;
-use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::log::{ExtendedTimestamp, LogSink};
 use gannet_wire::l3::ie::PdpAddress;
 use std::path::Path;

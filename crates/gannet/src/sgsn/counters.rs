@@ -5,13 +5,13 @@ use crate::node::Table;
 use crate::node::show as common;
 use crate::node::statistics::{PARTS_STEP, number};
 use core::fmt::Write as _;
+use gannet_machine::time::Instant;
 use gannet_node::sgsn::Sgsn;
 use gannet_ops::config::sgsn::SgsnConfig;
 use gannet_ops::metrics::{Class, Group, Level, Metric, of_view};
 use gannet_proto::bssgp::bvc::{Bvc, Nse};
 use gannet_proto::ns::NsVc;
-use gannet_proto::qos::flow_queues::Turn;
-use gannet_proto::time::Instant;
+use gannet_qos::flow_queues::Turn;
 use gannet_rt::Access;
 
 const NODE: Class = Class { name: "", osmocom: "sgsn", title: "SGSN", level: Level::Global, lines: Some("") };

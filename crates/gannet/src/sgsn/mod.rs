@@ -13,12 +13,12 @@ use crate::node::{self, Node, Whose, in_use, last_restart_counter, restart_count
 use charging::Records;
 use core::cell::RefCell;
 use core::net::{IpAddr, SocketAddr};
+use gannet_machine::Port;
+use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_node::sgsn::{GTP_C, GTP_C_SECOND, GTP_U_SECOND, HLR, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
 use gannet_ops::config::sgsn as ops;
 use gannet_ops::metrics::Group;
 use gannet_ops::vty::CommandError;
-use gannet_proto::machine::Port;
-use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, LoopConfig, MachineId, Outside, TcpConfig, UdpConfig};
 use gannet_wire::gtp;
 #[cfg(test)]
@@ -111,7 +111,9 @@ impl Node for SgsnNode {
         let records = Rc::new(RefCell::new(Records::default()));
         records.borrow_mut().begin(&config.charging, config.common.ctrl.is_some(), node.access().log())?;
         let taken = Rc::clone(&records);
-        let machine = node.add_machine(Sgsn::new(node_config, seed), move |_, event, outside| match event {
+        let mut sgsn = Sgsn::new(node_config, seed);
+        sgsn.set_ciphers(gannet_rt::gea::best());
+        let machine = node.add_machine(sgsn, move |_, event, outside| match event {
             SgsnEvent::Charged(record) => taken.borrow_mut().take(&record, outside.log()),
             event => tell(&event, outside),
         });

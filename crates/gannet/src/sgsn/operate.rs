@@ -91,7 +91,7 @@ fn answer(
     node: &SgsnNode,
     config: &SgsnConfig,
     sgsn: &Sgsn,
-    now: gannet_proto::time::Instant,
+    now: gannet_machine::time::Instant,
     operation: &SgsnOperation,
     out: &mut String,
 ) -> Done {

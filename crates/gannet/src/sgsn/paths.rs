@@ -5,12 +5,12 @@ use crate::node::in_use;
 use crate::node::statistics::number;
 use core::fmt::Write as _;
 use core::net::SocketAddr;
+use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_node::sgsn::{GB, GTP_U, GTP_V0, Sgsn};
 use gannet_ops::config::sgsn as ops;
 use gannet_ops::metrics::{self, Class, Group, Metric};
 use gannet_proto::gtp::TeidKey;
-use gannet_proto::qos::class as qos;
-use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_qos::class as qos;
 use gannet_rt::{
     Access, Backend, BusyPoll, EMPTY_WHERE_POLLED, EventLoop, FlowCounters, IngressConfig, LoopConfig,
     MachineId, OutputConfig, OutputWay, Ring, Traffic, UdpConfig,
@@ -151,7 +151,7 @@ const UPLINK: Class = Class {
 pub fn groups(access: &mut Access<'_>, groups: &mut Vec<Group>) {
     let (path, time) = (access.kernel_path(), access.loop_time());
     if let Some(node) = groups.last_mut() {
-        let micros = |span: gannet_proto::time::Duration| span.0 / 1000;
+        let micros = |span: gannet_machine::time::Duration| span.0 / 1000;
         let help = "how long the loop has run that never sleeps, in microseconds";
         node.add(Metric::counter("loop_us", help, micros(time.all)));
         let help = "how long of that it had something to do";

@@ -1,13 +1,13 @@
 //! How user data comes in and is served, as the SGSN node takes it.
 
+use gannet_machine::time::Duration;
 use gannet_node::sgsn::admission::{AdmissionConfig, Otherwise};
 use gannet_node::sgsn::flows::{Ingress, QueueConfig};
 use gannet_node::sgsn::quality::Ceilings;
 use gannet_node::sgsn::work::Work;
 use gannet_node::sgsn::{Policing, SgsnConfig};
 use gannet_ops::config::sgsn as ops;
-use gannet_proto::qos::token_bucket::Rate;
-use gannet_proto::time::Duration;
+use gannet_qos::token_bucket::Rate;
 use gannet_wire::l3::ie::{PeakThroughput, PrecedenceClass, ReliabilityClass};
 use gannet_wire::sndcp::SEGMENTS_MAX;
 

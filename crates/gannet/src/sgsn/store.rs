@@ -1,13 +1,13 @@
 //! Mobiles outlive a restart: from the store into the node at the start, and behind it ever after.
 
 use core::cell::RefCell;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_node::sgsn::durable::Change;
 use gannet_node::sgsn::{Sgsn, relocation};
 use gannet_ops::store::{Batch, Embedded, Entry, Owner, Store as _, Writer};
 use gannet_ops::view;
 use gannet_proto::gtp::TeidKey;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, MachineId, Service};
 use std::io;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! What programs read of a node: the page of metrics, statsd's datagrams, the control interface; and garbage at each.
 
 use crate::common::{Node, file, wait_for};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_testkit::netns::{Background, Netns};
 use gannet_testkit::{Case, Need, TempDir};
 use gannet_wire::gsmtap;

@@ -4,8 +4,8 @@
 use crate::common::{GANNET, Node, file, said, wait_within};
 use gannet_lab::hlr::Hlr;
 use gannet_lab::hlr::server::Server;
+use gannet_machine::rng::Rng;
 use gannet_proto::auth::cards::{Cards, Variant};
-use gannet_proto::rng::Rng;
 use gannet_rt::NetworkNamespace;
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir};

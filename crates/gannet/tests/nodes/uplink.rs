@@ -197,7 +197,7 @@ fn connect(config: &LoadConfig) -> Load {
     let until = Instant::now() + PATIENCE;
     while load.emulator(|emulator, _| emulator.cells_up()) < config.cells {
         assert!(Instant::now() < until, "the SGSN does not answer");
-        load.poll(gannet_proto::time::Duration::from_millis(10)).unwrap();
+        load.poll(gannet_machine::time::Duration::from_millis(10)).unwrap();
     }
     load
 }

@@ -1,12 +1,12 @@
 //! An SGSN's and a mobile's LLC, and a path between them in virtual time, over which one file goes down.
 
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::TimerKey;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::abm::{Options, Windows};
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, Terms};
-use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::rng::Rng;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::timers::TimerKey;
-use gannet_proto::trace::Quiet;
 use gannet_sim::link::{Fate, Link, LinkProfile};
 use gannet_sim::queue::EventQueue;
 use gannet_wire::id::{Sapi, Tlli};

@@ -6,7 +6,7 @@ use crate::ed::Candidate;
 use crate::ed::stats::Samples;
 use crate::figure::Point;
 use crate::report::Verdict;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;

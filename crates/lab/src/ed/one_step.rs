@@ -11,7 +11,7 @@ use super::shape::STRANGE;
 use super::{Offer, peers};
 use crate::load::Load;
 use crate::load::traffic::{Group, GroupResult, StepResult, Traffic};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@ use super::shape::{AROUND, HLR_PORT};
 use super::{Candidate, Setup};
 use crate::losses::{Place, place_of};
 use crate::testbed::{Process, TestbedError};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -26,10 +26,10 @@ use std::time::{Duration, Instant};
 /// For what is queued at leak rates that were lowered.
 const SETTLE_MAX: Duration = Duration::from_secs(20);
 /// For a chain that was asleep, to catch up with its timers.
-const WAKE_UP: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(15);
+const WAKE_UP: gannet_machine::time::Duration = gannet_machine::time::Duration::from_millis(15);
 /// Between two looks whether anything still moves. Each asks for all counters, which keeps an SGSN busy for some 0.8 ms, and counts in
 /// what an N-PDU costs: acknowledged mode is looked at for more than a second.
-const SETTLE_LOOK: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(50);
+const SETTLE_LOOK: gannet_machine::time::Duration = gannet_machine::time::Duration::from_millis(50);
 
 /// How long an SGSN may take to open its VTY, and from one look to the next.
 const HEARS_WITHIN: Duration = Duration::from_secs(60);
@@ -44,7 +44,7 @@ pub struct RealLab {
     started: u32,
     /// How soon the BSS notices that an SGSN has gone; `None` is as soon as a BSS does by itself, within a minute. One that
     /// is patient bears a paused SGSN.
-    pub(super) notices_within: Option<gannet_proto::time::Duration>,
+    pub(super) notices_within: Option<gannet_machine::time::Duration>,
     /// Set where this process goes before others.
     first: Option<First>,
     slabs: Option<Slabs>,
@@ -141,7 +141,7 @@ impl RealLab {
         let mut config = load_config(setup)?;
         if let Some(within) = self.notices_within {
             // Ten NS-ALIVE without an answer.
-            let each = gannet_proto::time::Duration(within.0 / 11);
+            let each = gannet_machine::time::Duration(within.0 / 11);
             config.tns = (each, each);
         }
         let going = || !self.stop.load(Relaxed);
@@ -453,7 +453,7 @@ impl Chain for RealChain {
             }
         }
         // FLOW-CONTROL-BVC may have to wait for a second.
-        load.poll(gannet_proto::time::Duration::from_millis(1100)).map_err(text)
+        load.poll(gannet_machine::time::Duration::from_millis(1100)).map_err(text)
     }
 
     fn raise(&mut self) -> Result<(), String> {
@@ -469,7 +469,7 @@ impl Chain for RealChain {
                 load.poll_once().map_err(text)?;
             }
         }
-        load.poll(gannet_proto::time::Duration::from_millis(1100)).map_err(text)
+        load.poll(gannet_machine::time::Duration::from_millis(1100)).map_err(text)
     }
 
     fn resident_octets(&mut self) -> Result<(u64, u64), String> {

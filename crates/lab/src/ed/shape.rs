@@ -108,7 +108,7 @@ pub(super) fn load_config(setup: &Setup) -> Result<LoadConfig, String> {
     let mut config = LoadConfig::new(parse(GB_LOAD, GB_LOAD_PORT)?, parse(GB_SGSN, GB_PORT)?, ggsn);
     (config.users, config.cells) = (setup.users, setup.cells);
     // A message that a full socket lost is soon sent again.
-    (config.retry, config.tries, config.rounds) = (gannet_proto::time::Duration::from_secs(1), 10, ROUNDS);
+    (config.retry, config.tries, config.rounds) = (gannet_machine::time::Duration::from_secs(1), 10, ROUNDS);
     let most = Bucket { bmax_octets: 6_553_500, rate_bit_per_s: 6_553_500 };
     config.security = setup.gea.map(|gea| Security::new(gea, SocketAddr::new(ggsn, HLR_PORT))).transpose()?;
     config.kd = setup.kd;

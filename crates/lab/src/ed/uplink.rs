@@ -13,7 +13,7 @@ use super::saturation::{cap, s_f};
 use super::throughput::KBPS;
 use super::{Candidate, Setup};
 use crate::figure::{self, Panel};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use serde_json::json;
 use std::collections::BTreeMap;
 

@@ -8,13 +8,13 @@ pub mod server;
 
 use crate::load::mobile::user_of_imsi;
 use crate::load::{Profile, Security};
+use gannet_machine::rng::Rng;
 use gannet_proto::auth::aka::{self, UmtsKeys};
 use gannet_proto::auth::card::Card;
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::auth::milenage::Milenage;
 use gannet_proto::auth::sqn::SqnCounter;
 use gannet_proto::auth::{CardAnswer, Sim};
-use gannet_proto::rng::Rng;
 use gannet_wire::DecodeError;
 use gannet_wire::gsup::{
     AuthTuple, AuthVectors, Body, CnDomain, Message, PdpInfo, PurgeResult, Quintuplet, Refusal,

@@ -11,9 +11,9 @@
 use super::emulator::Emulator;
 use super::mobile::{Phase, SAPI};
 use super::security::Cover;
-use gannet_proto::frame::Frame;
+use gannet_machine::Context;
+use gannet_machine::frame::Frame;
 use gannet_proto::llc::abm::Windows;
-use gannet_proto::machine::Context;
 use gannet_proto::sndcp::WINDOW;
 use gannet_proto::user_plane::needs_acknowledged_mode;
 use gannet_wire::id::Sapi;

@@ -2,10 +2,10 @@
 
 use super::emulator::{Emulator, Flow, MsFlow, Waiting};
 use super::mobile::{Phase, random_tlli, user_of_imsi, user_of_random};
+use gannet_machine::Context;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::Duration;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::frame::Frame;
-use gannet_proto::machine::Context;
-use gannet_proto::time::Duration;
 use gannet_wire::bssgp::ie::{Cause, FlushAction};
 use gannet_wire::bssgp::signalling::{FlushLlAck, PagingPs, Status};
 use gannet_wire::bssgp::{DlUnitdata, Message, PduType};

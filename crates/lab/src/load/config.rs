@@ -2,9 +2,9 @@
 
 use super::security::Security;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use gannet_machine::Port;
+use gannet_machine::time::Duration;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::machine::Port;
-use gannet_proto::time::Duration;
 use gannet_wire::id::{Bvci, CellId, Nsei, Plmn, Rai};
 
 /// The UDP port of GTP-C.

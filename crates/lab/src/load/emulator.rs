@@ -8,14 +8,15 @@ use super::cells::{Bvc, Cell, Nse};
 use super::config::{GTP_C, GTP_U, LoadConfig};
 use super::mobile::{Goal, Mobile, Phase, Profile, User};
 use super::security::{Secrets, UserCipher};
+use core::convert::Infallible;
 use core::net::IpAddr;
 use foldhash::fast::FixedState;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::TimerKey;
+use gannet_machine::{Batch, Context, Input, Machine, Output, Peer};
 use gannet_proto::bssgp::flow_control::Bucket;
-use gannet_proto::frame::Frame;
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer};
 use gannet_proto::ns::{NsConfig, NsEntity, NsOutput, NsRole, NsStatus};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::timers::TimerKey;
 use gannet_wire::id::Nsei;
 use gannet_wire::l3::ie::Apn;
 use serde::Serialize;
@@ -459,7 +460,7 @@ impl Emulator {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         for nse in 0..self.config.nses {
-            let (nsei, port) = (self.config.nsei(nse), gannet_proto::machine::Port(nse));
+            let (nsei, port) = (self.config.nsei(nse), gannet_machine::Port(nse));
             let nsvci = gannet_wire::id::Nsvci(nsei.0);
             // The table was made for exactly these.
             let _ = self.ns.add_static_vc(cx, nsei, nsvci, port, self.config.sgsn_gb);
@@ -509,13 +510,7 @@ impl Emulator {
         self.ns_out = outputs;
     }
 
-    fn datagram(
-        &mut self,
-        cx: &mut Context<'_>,
-        port: gannet_proto::machine::Port,
-        peer: Peer,
-        frame: Frame,
-    ) {
+    fn datagram(&mut self, cx: &mut Context<'_>, port: gannet_machine::Port, peer: Peer, frame: Frame) {
         let Peer::Udp(peer) = peer else { return };
         match port {
             GTP_C => self.gtp_control(cx, peer, &frame),
@@ -576,6 +571,7 @@ pub(super) fn millis(now: Instant) -> u32 {
 impl Machine for Emulator {
     type Command = Command;
     type Event = Event;
+    type Rule = Infallible;
 
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<Command>>) {
         self.now_ms = millis(cx.now);

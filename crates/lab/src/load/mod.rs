@@ -16,7 +16,7 @@
 //! | `gn` | the GGSN, and N-PDUs on their way up |
 //! | [`security`] | cards, keys and the cipher of LLC, where mobiles have them |
 //!
-//! [`Emulator`] is a [`Machine`](gannet_proto::machine::Machine), so that the tests drive it in virtual time against the
+//! [`Emulator`] is a [`Machine`](gannet_machine::Machine), so that the tests drive it in virtual time against the
 //! SGSN's own machine. [`Load`] drives it over sockets, in turns that the owner gives it: a traffic generator runs on the
 //! same thread and gives the control plane a turn ([`Load::poll_once`]) between two bursts.
 //!
@@ -50,10 +50,10 @@ use crate::hlr::server::Server;
 use config::{GTP_C, GTP_U};
 use core::net::SocketAddr;
 use emulator::Command;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
+use gannet_machine::{Context, Port};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::{Context, Port};
-use gannet_proto::time::Duration;
 use gannet_rt::log::LogSink;
 use gannet_rt::{Clock, EventLoop, LoopConfig, MachineId, UdpConfig};
 use std::cell::RefCell;

@@ -3,7 +3,7 @@
 use super::mobile::Profile;
 use core::fmt;
 use core::str::FromStr;
-use gannet_proto::rng::Rng;
+use gannet_machine::rng::Rng;
 use gannet_wire::l3::ie::PrecedenceClass;
 use serde::Serialize;
 

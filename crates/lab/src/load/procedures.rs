@@ -5,9 +5,9 @@
 use super::emulator::{Emulator, Event, Order, Waiting};
 use super::mobile::{Goal, N201_U_DEFAULT, NSAPI, Phase, SAPI, imsi, random_tlli};
 use super::security::Cover;
-use gannet_proto::frame::Frame;
+use gannet_machine::frame::Frame;
+use gannet_machine::{Context, Output};
 use gannet_proto::gmm::message_goes_ciphered;
-use gannet_proto::machine::{Context, Output};
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::id::{Imei, Rai, Sapi, Tlli};
 use gannet_wire::l3::gmm::{

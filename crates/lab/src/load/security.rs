@@ -7,6 +7,7 @@ use super::emulator::Emulator;
 use super::mobile::SAPI;
 use super::procedures::imei;
 use core::net::SocketAddr;
+use gannet_machine::Context;
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::auth::comp128::Comp128;
 use gannet_proto::auth::key::Key128;
@@ -14,7 +15,6 @@ use gannet_proto::auth::{CardAnswer, Sim, card};
 use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::llc::cipher::ui_input;
 use gannet_proto::llc::{Algorithm, Ciphering, Counters, Direction, nine_bits};
-use gannet_proto::machine::Context;
 use gannet_wire::id::Sapi;
 use gannet_wire::l3::gmm::{AuthenticationRequest, AuthenticationResponse};
 use gannet_wire::l3::ie::{

@@ -8,13 +8,13 @@ use super::emulator::Command;
 use super::*;
 use crate::hlr::{Conversation, Hlr};
 use core::net::{IpAddr, Ipv4Addr};
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::FramePool;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::Instant;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Input, Peer, StreamState};
 use gannet_node::sgsn::{GB, GTP_C, GTP_U, GgsnPeer, HLR, Sgsn, SgsnCommand, SgsnConfig};
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::FramePool;
-use gannet_proto::machine::{Input, Peer, StreamState};
-use gannet_proto::rng::Rng;
-use gannet_proto::time::Instant;
-use gannet_proto::trace::Quiet;
 use gannet_sim::driven::{Driven, Emission};
 use gannet_wire::gtp::v1c::{DeleteRequest, emit_datagram};
 use gannet_wire::id::{Nsapi, Teid};
@@ -40,7 +40,7 @@ struct World {
     frames: FramePool,
     load: Driven<Emulator, Quiet>,
     sgsn: Driven<Sgsn, Quiet>,
-    under_way: VecDeque<(To, gannet_proto::frame::Frame)>,
+    under_way: VecDeque<(To, gannet_machine::frame::Frame)>,
     dice: Rng,
     loss: f64,
     told: Vec<Event>,

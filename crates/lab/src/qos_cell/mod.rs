@@ -11,7 +11,7 @@ mod traffic;
 
 use crate::figure::{self, Curve, Panel, Point, Scale, Style};
 use crate::report::{Cell, Figure, Options, Report, Size, Verdict};
-use gannet_proto::time::Duration;
+use gannet_machine::time::Duration;
 use serde_json::json;
 use setup::{LEAK_OCTETS_PER_S, MEMBERS, Member, Service};
 use traffic::Measured;

@@ -1,13 +1,13 @@
 //! One cell, who is in it, and what was negotiated for whom.
 
 use core::net::Ipv4Addr;
+use gannet_machine::time::Duration;
 use gannet_node::bss::radio::RadioConfig;
 use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{ApnConfig, GgsnConfig};
 use gannet_node::ms::{MsConfig, NPduDelivery};
 use gannet_node::sgsn::{GgsnPeer, SgsnConfig};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::time::Duration;
 use gannet_sim::gprs::{GGSN_GN, SGSN_GB, SGSN_GN, WorldConfig};
 use gannet_sim::link::LinkProfile;
 use gannet_wire::id::{Bvci, CellId, Imsi, Nsei, Nsvci, Plmn, Rai};

@@ -3,9 +3,9 @@
 use super::AtLoad;
 use super::setup::{self, MEMBERS, MOBILES, Member, Service};
 use core::net::Ipv4Addr;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
 use gannet_node::ms::{MsCommand, MsEvent};
-use gannet_proto::rng::Rng;
-use gannet_proto::time::{Duration, Instant};
 use gannet_sim::gprs::{GprsWorld, Happening};
 use gannet_sim::queue::EventQueue;
 use gannet_wire::id::Nsapi;

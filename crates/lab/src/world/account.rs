@@ -2,7 +2,7 @@
 
 use super::n_pdu::{self, Label};
 use crate::losses::{self, Place};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_sim::gprs::{GprsWorld, Loss};
 use gannet_wire::bssgp::PduType;
 use gannet_wire::bssgp::unitdata::{DlUnitdata, UlUnitdata};

@@ -15,7 +15,7 @@ mod setup;
 use crate::figure::{self, Labels, Series};
 use crate::report::{Cell, Figure, Options, Report, Size, Verdict};
 use account::Account;
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::time::{Duration, Instant};
 use gannet_sim::gprs::{GprsWorld, Node};
 use indicatif::{ProgressBar, ProgressStyle};
 use script::Scripts;

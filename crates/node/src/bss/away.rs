@@ -5,7 +5,7 @@
 //! waited for too long. Each mobile has a share of the room, and all together have a limit.
 
 use super::radio::{Amount, Pending};
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::time::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What waits for one mobile in one cell.
@@ -97,7 +97,7 @@ impl Away {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_proto::frame::FramePool;
+    use gannet_machine::frame::FramePool;
     use gannet_wire::id::Tlli;
 
     fn pdu(pool: &FramePool, mobile: u32, octets: usize) -> Pending {

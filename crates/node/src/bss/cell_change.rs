@@ -5,8 +5,8 @@
 
 use super::radio::{Amount, Pending};
 use super::{Bss, owner};
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::Context;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
 use gannet_wire::bssgp::ie::{FlushAction, RadioCause};
 use gannet_wire::bssgp::signalling::{FlushLlAck, MobileRef, Status};
 use gannet_wire::bssgp::{Cause, Message};

@@ -4,12 +4,12 @@ use super::owner;
 use super::radio::RadioConfig;
 use core::fmt;
 use core::net::SocketAddr;
+use gannet_machine::Port;
+use gannet_machine::time::Duration;
 use gannet_proto::bssgp::bvc::{self, Role};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::machine::Port;
 use gannet_proto::ns::sns::SnsSetup;
 use gannet_proto::ns::{NsConfig, NsError, NsRole};
-use gannet_proto::time::Duration;
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci};
 use std::collections::BTreeSet;
 

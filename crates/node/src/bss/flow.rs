@@ -2,9 +2,9 @@
 
 use super::radio::RadioConfig;
 use super::{Bss, CellTimer};
+use gannet_machine::Context;
+use gannet_machine::time::Duration;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::machine::Context;
-use gannet_proto::time::Duration;
 use gannet_wire::bssgp::Message;
 
 /// C: the least time from one FLOW-CONTROL PDU of a BVC to the next (08.18 clause 8.2.3.2).

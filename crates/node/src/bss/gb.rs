@@ -2,12 +2,13 @@
 
 use super::radio::Pending;
 use super::{Bss, Event, UM};
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::{Context, Output, Peer};
+use gannet_proto::about::About as _;
 use gannet_proto::bssgp::bvc::BvcOutput;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
-use gannet_proto::machine::{Context, Output, Peer};
 use gannet_proto::ns::{NsOutput, NsStatus};
-use gannet_proto::time::{Duration, Instant};
 use gannet_proto::um::{UmHeader, UmKind};
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::bssgp::signalling::{LlcDiscarded, MobileRef};
@@ -120,7 +121,7 @@ impl Bss {
             return;
         }
         let Some(mobile) = self.known(cell, &header) else {
-            cx.drop(Drop::BssUnknownMobile, header.imsi);
+            cx.drop_of(Drop::BssUnknownMobile, header.imsi);
             return self.contact_lost(cx, cell, header.tlli, frame.len() as u64);
         };
         let is_here = self.mobiles.cell_of(mobile) == Some(cell);
@@ -133,7 +134,7 @@ impl Bss {
             return self.wait_for(cx, cell, pdu);
         }
         if let Err(pdu) = self.downlink.push(cx.now, cell, pdu) {
-            cx.drop(Drop::BssOverrun, header.imsi);
+            cx.drop_of(Drop::BssOverrun, header.imsi);
             self.discarded(cx, cell, header.tlli, pdu.frame.len() as u64);
         }
         self.arm_cell(cx, cell);

@@ -27,16 +27,17 @@ mod uplink;
 pub use config::{CellConfig, Config, ConfigError, VcConfig, gb_port};
 
 use away::Away;
+use core::convert::Infallible;
 use core::fmt;
 use core::net::SocketAddr;
+use gannet_machine::time::Instant;
+use gannet_machine::timers::{Deadlines, TimerKey, Timers};
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::bssgp::bvc::{BvcOutput, Bvcs};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::ns::sns::LocalEndpoint;
 use gannet_proto::ns::{NsEntity, NsOutput};
-use gannet_proto::time::Instant;
-use gannet_proto::timers::{Deadlines, TimerKey, Timers};
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::Cause;
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::Nsei;
@@ -55,8 +56,8 @@ mod owner {
     pub const CELL: u8 = 2;
     pub const AWAY: u8 = 5;
 
-    pub const fn away_key() -> gannet_proto::timers::TimerKey {
-        gannet_proto::timers::TimerKey { owner: AWAY, slot: 0, generation: 0 }
+    pub const fn away_key() -> gannet_machine::timers::TimerKey {
+        gannet_machine::timers::TimerKey { owner: AWAY, slot: 0, generation: 0 }
     }
 }
 
@@ -430,6 +431,7 @@ impl Cell {
 impl Machine for Bss {
     type Command = Command;
     type Event = Event;
+    type Rule = Infallible;
 
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<Command>>) {
         while let Some(input) = inputs.pop() {

@@ -5,9 +5,9 @@
 //! from the beginning of the busy period, so that rounding to nanoseconds never adds up. The same serves both
 //! directions.
 
-use gannet_proto::frame::Frame;
-use gannet_proto::qos::links::{Links, List};
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::frame::Frame;
+use gannet_machine::time::{Duration, Instant};
+use gannet_qos::links::{Links, List};
 use gannet_wire::id::Tlli;
 
 /// An LL-PDU on its way over the radio.
@@ -276,7 +276,7 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_proto::frame::FramePool;
+    use gannet_machine::frame::FramePool;
 
     const DELAY: u64 = 1_000_000;
     const NEVER: Instant = Instant(u64::MAX);

@@ -3,9 +3,9 @@
 use super::cell_change::Flush;
 use super::gb::um_cell;
 use super::{Bss, UM};
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::{Context, Output, Peer};
-use gannet_proto::trace::{Category, Level};
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Context, Output, Peer};
 use gannet_proto::um::{BROADCAST, PagedIdentity, UmHeader, UmKind};
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::{PagingArea, PriorityClass};

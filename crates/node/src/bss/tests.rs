@@ -2,16 +2,16 @@
 
 use super::*;
 use core::net::SocketAddr;
+use gannet_machine::Surroundings;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::Duration;
+use gannet_machine::trace::Quiet;
 use gannet_proto::bssgp::bvc::{self, Role};
 use gannet_proto::bssgp::flow_control::{self, Dequeue, FlowControl, Limit, Limits, Pdu, PduMeta};
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
-use gannet_proto::machine::Surroundings;
 use gannet_proto::ns::{NsConfig, NsRole};
-use gannet_proto::qos::class::{CellClass, Precedence};
-use gannet_proto::time::Duration;
-use gannet_proto::trace::Quiet;
 use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
+use gannet_qos::class::{CellClass, Precedence};
 use gannet_wire::bssgp::ie::{FlushAction, PagingArea, PduLifetime, PriorityClass};
 use gannet_wire::bssgp::signalling::{FlushLlAck, LlcDiscarded, MobileRef, PagingPs};
 use gannet_wire::bssgp::{DlUnitdata, Message, PduType, QosProfile, UlUnitdata};
@@ -516,7 +516,7 @@ fn garbage_is_answered_with_status() {
 #[test]
 fn thousands_of_damaged_datagrams_leave_nothing_behind() {
     let mut world = World::new();
-    let mut dice = gannet_proto::rng::Rng::seeded(7);
+    let mut dice = gannet_machine::rng::Rng::seeded(7);
     let rai = cell_id(2).rai;
     let imsi = "001010000000001".parse().unwrap();
     let area = PagingArea::RoutingArea(rai);

@@ -3,11 +3,11 @@
 use super::Bss;
 use super::mobiles::Heard;
 use super::radio::Pending;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
-use gannet_proto::machine::Context;
-use gannet_proto::time::Instant;
-use gannet_proto::trace::{Category, Level};
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::Instant;
+use gannet_machine::trace::{Category, Level};
 use gannet_proto::um::{HEADER_LEN, UmHeader, UmKind};
 use gannet_wire::bssgp::ie::Precedence;
 use gannet_wire::bssgp::{Message, QosProfile, UlUnitdata};

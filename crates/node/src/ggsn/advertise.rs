@@ -7,10 +7,11 @@
 use super::Ggsn;
 use crate::slots::Slot;
 use core::net::{IpAddr, Ipv6Addr};
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::Context;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::timers::TimerKey;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::TimerKey;
+use gannet_proto::about::About as _;
 use gannet_wire::ndp::{ALL_NODES, FOREVER_S, PrefixInformation, RouterAdvertisement, RouterSolicitation};
 use std::collections::BTreeSet;
 
@@ -113,12 +114,12 @@ impl Ggsn {
         let Some(asks) =
             asks.filter(|asks| asks.source.is_unspecified() || asks.source.is_unicast_link_local())
         else {
-            cx.drop(Drop::GgsnLinkLocal, self.contexts.get(slot).map(|context| context.imsi));
+            cx.drop_of(Drop::GgsnLinkLocal, self.contexts.get(slot).map(|context| context.imsi));
             return;
         };
         let Some(context) = self.contexts.get_mut(slot) else { return };
         if context.next_answer.is_some_and(|next| cx.now < next) {
-            cx.drop(Drop::GgsnSolicitationLimited, Some(context.imsi));
+            cx.drop_of(Drop::GgsnSolicitationLimited, Some(context.imsi));
             return;
         }
         context.next_answer = Some(cx.now + ANSWER_INTERVAL);
@@ -142,7 +143,7 @@ impl Ggsn {
         let octets =
             RouterAdvertisement { source: ROUTER, destination, hop_limit, lifetime_s, prefixes }.to_vec();
         let Some(frame) = cx.frames.copy_of(&octets) else {
-            cx.drop(Drop::NoFrame, Some(context.imsi));
+            cx.drop_of(Drop::NoFrame, Some(context.imsi));
             return;
         };
         self.gtp.send_user(cx, context.tid(), &mut context.tunnel, frame, &mut self.gtp_outputs);

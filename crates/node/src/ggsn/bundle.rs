@@ -7,9 +7,10 @@ use super::context::PdpContext;
 use super::peers::named_by_create;
 use super::{DeleteReason, Ggsn};
 use crate::slots::Slot;
-use gannet_proto::drops::Drop;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_proto::about::About as _;
 use gannet_proto::gtp::{Endpoint, Transaction};
-use gannet_proto::machine::Context;
 use gannet_wire::gtp::Cause;
 use gannet_wire::gtp::v1c::CreateRequest;
 use gannet_wire::id::{Nsapi, Teid, Tid};
@@ -210,7 +211,7 @@ impl Ggsn {
         let Some(classifier) = &context.classifier else { return Some(first) };
         let found = classifier.find(packet);
         if found.is_none() {
-            cx.drop(Drop::GgsnNoFilter, Some(context.imsi));
+            cx.drop_of(Drop::GgsnNoFilter, Some(context.imsi));
         }
         found
     }

@@ -7,10 +7,11 @@ use super::pool::ClaimError;
 use super::{AccessPoint, Addresses, DeleteReason, Ggsn, GgsnEvent, pco};
 use crate::slots::Slot;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Context, Output};
+use gannet_proto::about::About as _;
 use gannet_proto::gtp::{Endpoint, GtpOutput, GtpTunnel, Transaction, Version, flow_label};
-use gannet_proto::machine::{Context, Output};
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::gtp::ie;
 use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteRequest, DeleteResponse};
 use gannet_wire::gtp::{Cause, EndUserAddress, Message};
@@ -203,7 +204,7 @@ impl Ggsn {
             return Err(Cause::OptionalIeIncorrect);
         }
         let mut missing = |kind| {
-            cx.drop(Drop::GtpIncomplete, request.imsi);
+            cx.drop_of(Drop::GtpIncomplete, request.imsi);
             let (from, element) = (transaction.peer.ip(), ie::name(kind));
             let text = format_args!("Create request from {from}: {element} is missing");
             cx.log(Category::Gtp, Level::Notice, text);
@@ -323,7 +324,7 @@ impl Ggsn {
         let point = point.ok_or(Cause::MissingOrUnknownApn)?;
         let wants = [wanted.address.v4.is_some(), wanted.address.v6.is_some()];
         if !self.has_unlisted_room(point, from, wants) {
-            cx.drop(Drop::GgsnPeerLimit, Some(wanted.imsi));
+            cx.drop_of(Drop::GgsnPeerLimit, Some(wanted.imsi));
             return Err(Cause::AllDynamicAddressesOccupied);
         }
         let point = self.access_points.get_mut(usize::from(wanted.apn)).ok_or(Cause::MissingOrUnknownApn)?;
@@ -527,7 +528,7 @@ impl Ggsn {
         imsi: Option<Imsi>,
         cause: Cause,
     ) {
-        cx.drop(Drop::GgsnRefused, imsi);
+        cx.drop_of(Drop::GgsnRefused, imsi);
         let what = name_of(transaction.request);
         let why = format_args!("{what} request from {} refused: {cause}", transaction.peer);
         cx.explain(Category::Pdp, imsi, why);

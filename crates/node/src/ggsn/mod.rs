@@ -36,14 +36,15 @@ pub use pool::{AddressPool, PREFIX_LENGTHS};
 use crate::slots::Slot;
 use advertise::Advertising;
 use context::Contexts;
+use core::convert::Infallible;
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use gannet_machine::time::Duration;
+use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::gtp::{
     GtpConfig, GtpEntity, GtpOutput, Inside, ListedPeer, PLACES, Paths, Role, SecondAddress, SourceCheck,
     TeidKey,
 };
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
-use gannet_proto::time::Duration;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Imsi, Nsapi};
 use gannet_wire::l3::ie::Apn;
@@ -474,6 +475,7 @@ impl Ggsn {
 impl Machine for Ggsn {
     type Command = GgsnCommand;
     type Event = GgsnEvent;
+    type Rule = Infallible;
 
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<GgsnCommand>>) {
         while let Some(input) = inputs.pop() {
@@ -516,7 +518,7 @@ impl Ggsn {
     }
 
     /// A datagram for the network of an access point.
-    fn transmit_to_network(&mut self, apn: u16, frame: gannet_proto::frame::Frame) {
+    fn transmit_to_network(&mut self, apn: u16, frame: gannet_machine::frame::Frame) {
         self.outputs.push(Output::Transmit { port: PORT_TUN, peer: Peer::Slot(u32::from(apn)), frame });
     }
 }

@@ -7,11 +7,12 @@
 
 use super::{Addresses, Ggsn, GgsnConfigError};
 use core::net::{IpAddr, Ipv4Addr};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Context, Peer};
+use gannet_proto::about::About as _;
 use gannet_proto::gtp::{ContextName, Endpoint, Transaction};
-use gannet_proto::machine::{Context, Peer};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::DecodeError;
 use gannet_wire::gtp::v1c::{
     PduNotificationRejectRequest, PduNotificationRejectResponse, PduNotificationRequest,
@@ -102,7 +103,7 @@ impl Ggsn {
         };
         let is_asked = next.is_some_and(|next| cx.now < next) || self.notify(cx, place, mobile).is_some();
         let why = if is_asked { Drop::GgsnAwaitsContext } else { Drop::GgsnNotificationLimited };
-        cx.drop(why, Some(mobile.imsi));
+        cx.drop_of(why, Some(mobile.imsi));
     }
 
     /// PDU Notification Request (29.060 clause 7.3.8). `None` where it cannot be sent now.
@@ -173,7 +174,7 @@ impl Ggsn {
     }
 
     fn not_reached(&self, cx: &mut Context<'_>, mobile: StaticMobile, why: &str) {
-        cx.drop(Drop::GgsnNotReached, Some(mobile.imsi));
+        cx.drop_of(Drop::GgsnNotReached, Some(mobile.imsi));
         let StaticMobile { imsi, address, .. } = mobile;
         let text = format_args!("IMSI {imsi}: no context for its address {address}: {why}");
         cx.log(Category::Pdp, Level::Notice, text);

@@ -8,10 +8,11 @@ use super::context::PdpContext;
 use super::{AccessPoint, Addresses, DeleteReason, Ggsn};
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Context, Peer};
+use gannet_proto::about::About as _;
 use gannet_proto::gtp::{Endpoint, GsnAddresses, Plane, Transaction, Version};
-use gannet_proto::machine::{Context, Peer};
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::gtp::Cause;
 use gannet_wire::gtp::header::message_type;
 use gannet_wire::gtp::v1c::{CreateRequest, UpdateRequest};
@@ -67,7 +68,7 @@ impl Ggsn {
         if let Some((control, user)) = self.gtp.reachable(&usable) {
             return Ok(Ends { control, user, named: named.iter().collect() });
         }
-        cx.drop(Drop::GtpUnreachable, whose);
+        cx.drop_of(Drop::GtpUnreachable, whose);
         let what = name_of(transaction.request);
         let addresses: Vec<String> = named.iter().map(|address| address.to_string()).collect();
         let text = format_args!(

@@ -2,8 +2,8 @@
 
 use super::{Ggsn, GgsnConfig};
 use crate::slots::Slot;
+use gannet_machine::Context;
 use gannet_proto::gtp::Timing;
-use gannet_proto::machine::Context;
 
 impl Ggsn {
     /// Takes over all but addresses, pools and subscribers' own addresses: name servers, sequence numbers and service of

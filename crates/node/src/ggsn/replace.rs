@@ -5,10 +5,10 @@ use super::context::PdpContext;
 use super::{AccessPoint, Addresses, DeleteReason, Ggsn};
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::drops::Drop;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
 use gannet_proto::gtp::Transaction;
-use gannet_proto::machine::Context;
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::gtp::Cause;
 
 impl AccessPoint {

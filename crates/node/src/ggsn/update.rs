@@ -5,10 +5,11 @@ use super::context::PdpContext;
 use super::peers::named_by_update;
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::drops::Drop;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_proto::about::About as _;
 use gannet_proto::gtp::{Endpoint, Transaction, Version};
-use gannet_proto::machine::Context;
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::gtp::Cause;
 use gannet_wire::gtp::v1c::{UpdateRequest, UpdateResponse};
 use gannet_wire::id::Teid;
@@ -57,7 +58,7 @@ impl Ggsn {
         let (imsi, nsapi, old_control) = (context.imsi, context.nsapi, context.tunnel.peer_control);
         let (held, was) = (context.tft.clone(), self.ends_of(context));
         let update = request.sgsn_initiated().map_err(|error| {
-            cx.drop(Drop::GtpIncomplete, Some(imsi));
+            cx.drop_of(Drop::GtpIncomplete, Some(imsi));
             cx.log(Category::Gtp, Level::Notice, format_args!("Update request from {from}: {error}"));
             gannet_wire::gtp::cause(&error)
         })?;

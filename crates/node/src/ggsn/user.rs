@@ -3,10 +3,11 @@
 use super::advertise::stays_on_link;
 use super::{AccessPoint, Ggsn};
 use core::net::IpAddr;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::{Context, Peer};
+use gannet_proto::about::About as _;
 use gannet_proto::gtp::{Endpoint, ReceivedGPdu};
-use gannet_proto::machine::{Context, Peer};
 
 /// Source and destination of an IP packet; `None` where it is none.
 fn addresses(octets: &[u8]) -> Option<(IpAddr, IpAddr)> {
@@ -63,7 +64,7 @@ impl Ggsn {
         }
         let Some(context) = self.contexts.get_mut(slot) else { return };
         let Some((source, destination)) = addresses(&g_pdu.frame) else {
-            cx.drop(Drop::GgsnNotIp, Some(context.imsi));
+            cx.drop_of(Drop::GgsnNotIp, Some(context.imsi));
             return;
         };
         if context.address.v6.is_some() && stays_on_link(source, destination) {
@@ -71,12 +72,12 @@ impl Ggsn {
             return;
         }
         if !context.address.contains(source) {
-            cx.drop(Drop::GgsnSourceAddress, Some(context.imsi));
+            cx.drop_of(Drop::GgsnSourceAddress, Some(context.imsi));
             return;
         }
         // A mobile speaks to no socket of GTP: what it says there would pass for what an SGSN says.
         if self.gtp.is_own(destination) {
-            cx.drop(Drop::GgsnToGtp, Some(context.imsi));
+            cx.drop_of(Drop::GgsnToGtp, Some(context.imsi));
             return;
         }
         context.uplink.add(g_pdu.frame.len());

@@ -1,10 +1,10 @@
 //! What a user may choose about a fleet of mobiles.
 
+use gannet_machine::time::Duration;
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::gmm::ms::GmmMsConfig;
 use gannet_proto::sm::ms::SmMsConfig;
 use gannet_proto::sndcp::SndcpConfig;
-use gannet_proto::time::Duration;
 use gannet_proto::user_plane::UserPlaneConfig;
 use gannet_wire::gtp::pco::{PcoOption, emit as emit_pco, identifier};
 use gannet_wire::id::{CellId, Imei, Imsi, Nsapi, Sapi};

@@ -2,14 +2,15 @@
 
 use super::mobile::{Mobile, Suspension};
 use super::{Ms, MsEvent, NPduDelivery, TUN, owner};
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context, Peer};
+use gannet_proto::about::About as _;
 use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::ms::GmmMsEvent;
 use gannet_proto::llc::{LlcOutput, XidIndication};
-use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::sndcp::{Receiver, answer_xid};
-use gannet_proto::trace::{Category, Level};
 use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
 use gannet_proto::user_plane::{self, Outputs, Said, unitdata_indication};
 use gannet_wire::Reader;
@@ -25,7 +26,7 @@ impl Ms {
             Err(error) => {
                 let whose = if let Peer::Slot(index) = peer { self.imsi_of(index) } else { None };
                 cx.log_of(whose, Category::Um, Level::Info, format_args!("Um: {error}"));
-                cx.drop(Drop::UmMalformed, whose);
+                cx.drop_of(Drop::UmMalformed, whose);
                 return;
             }
         };
@@ -59,7 +60,7 @@ impl Ms {
             return;
         };
         if let Err(drop) = hears(mobile, header) {
-            cx.drop(drop, Some(mobile.imsi()));
+            cx.drop_of(drop, Some(mobile.imsi()));
             return;
         }
         self.stats.ll_pdu_downlink += 1;
@@ -129,7 +130,7 @@ impl Ms {
         let in_the_clear = mobile.llc.ciphering().is_on() && !ciphered;
         match L3Message::parse(Direction::Downlink, octets) {
             Ok(message) if in_the_clear && message_goes_ciphered(&message) => {
-                cx.drop(Drop::LlcUnciphered, Some(mobile.imsi()));
+                cx.drop_of(Drop::LlcUnciphered, Some(mobile.imsi()));
             }
             Ok(L3Message::Gmm(message)) => self.gmm(cx, index, GmmMsEvent::Message { message, tlli }),
             Ok(L3Message::Sm { ti, ti_flag, message }) => self.sm_message(cx, index, ti, ti_flag, message),
@@ -140,7 +141,7 @@ impl Ms {
                     self.sm_malformed(cx, index, (ti, ti_flag, message_type), error);
                 }
                 // Clauses 8.1, 8.2 and 8.3.1: ignored.
-                Ok(Header::Gmm { .. }) | Err(_) => cx.drop(Drop::GmmMalformed, self.imsi_of(index)),
+                Ok(Header::Gmm { .. }) | Err(_) => cx.drop_of(Drop::GmmMalformed, self.imsi_of(index)),
             },
         }
     }

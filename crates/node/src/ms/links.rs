@@ -5,11 +5,12 @@
 
 use super::mobile::{Mobile, NSAPIS, Suspension};
 use super::{Ms, MsEvent, owner};
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_proto::about::About as _;
 use gannet_proto::gmm::ms::GmmMsState;
 use gannet_proto::llc::{LlcRole, ReleaseCause};
-use gannet_proto::machine::Context;
 use gannet_proto::sndcp::{AcknowledgedLimits, N_PDU_MAX, Sndcp, WINDOW};
 use gannet_proto::user_plane::{Output, Outputs, UserPlane};
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
@@ -177,7 +178,7 @@ impl Ms {
             if mobile.is_some_and(|mobile| mobile.sndcp.is_some()) {
                 self.with_layers(cx, index, |layers, cx| layers.sequence_indication(cx, *nsapi, *number));
             } else {
-                cx.drop(Drop::SndcpUnexpected, self.imsi_of(index));
+                cx.drop_of(Drop::SndcpUnexpected, self.imsi_of(index));
             }
         }
     }
@@ -194,7 +195,7 @@ impl Ms {
     pub(super) fn llc_transmits(&mut self, cx: &mut Context<'_>, index: u32, (sapi, frame): (Sapi, Frame)) {
         let Some(mobile) = self.mobiles.get(index as usize) else { return };
         if sapi != Sapi::GMM && mobile.gmm.state() == GmmMsState::RoutingAreaUpdatingInitiated {
-            cx.drop(Drop::MsUpdating, Some(mobile.imsi()));
+            cx.drop_of(Drop::MsUpdating, Some(mobile.imsi()));
             return;
         }
         let own = self.tlli_of(index);

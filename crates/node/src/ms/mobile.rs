@@ -3,13 +3,13 @@
 use super::directory::Names;
 use super::security::Security;
 use core::net::{Ipv4Addr, Ipv6Addr};
+use gannet_machine::drops::Drop;
+use gannet_machine::timers::Deadlines;
 use gannet_proto::auth::card::Card;
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::GmmMsContext;
 use gannet_proto::llc::{LlcContext, LlcRole};
 use gannet_proto::sm::ms::{SmMsContexts, Wanted, WantedSecondary};
 use gannet_proto::sndcp::{Sndcp, SndcpNsapi};
-use gannet_proto::timers::Deadlines;
 use gannet_proto::user_plane::Again;
 use gannet_wire::id::{Imei, Imsi, Nsapi};
 use gannet_wire::l3::ie::{PacketFields, PdpAddress};

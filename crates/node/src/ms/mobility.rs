@@ -3,12 +3,13 @@
 use super::directory::Names;
 use super::mobile::{Mobile, Suspension};
 use super::{Failure, Ms, MsEvent, Procedure, owner};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
+use gannet_proto::about::About as _;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, PagedBy};
 use gannet_proto::llc::Ciphering;
-use gannet_proto::machine::{Batch, Context};
-use gannet_proto::trace::{Category, Level};
 use gannet_proto::um::{PagedIdentity, UmKind};
 use gannet_proto::user_plane::Outputs;
 use gannet_wire::id::Tlli;

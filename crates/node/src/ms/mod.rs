@@ -36,16 +36,17 @@ mod uplink;
 
 pub use config::{MsConfig, NPduDelivery, PdpRequest};
 
+use core::convert::Infallible;
 use core::fmt;
 use directory::{Directory, imei_of, imsi_of};
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::timers::TimerKey;
+use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, NonGprs};
 use gannet_proto::llc::ReleaseCause;
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::sm::ms::{Change, WantedSecondary};
 use gannet_proto::sndcp::Reassembler;
-use gannet_proto::timers::TimerKey;
 use gannet_proto::user_plane::Outputs;
 use gannet_wire::gtp::pco;
 use gannet_wire::id::{Nsapi, PTmsi, Rai};
@@ -59,7 +60,7 @@ pub const TUN: Port = Port(1);
 
 /// Who asked for a wake-up.
 mod owner {
-    use gannet_proto::timers::TimerKey;
+    use gannet_machine::timers::TimerKey;
 
     pub const GMM: u8 = 1;
     pub const LLC: u8 = 2;
@@ -512,6 +513,7 @@ impl Ms {
 impl Machine for Ms {
     type Command = MsCommand;
     type Event = MsEvent;
+    type Rule = Infallible;
 
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<MsCommand>>) {
         while let Some(input) = inputs.pop() {

@@ -4,9 +4,10 @@
 
 use super::{Ms, MsEvent, owner};
 use core::net::Ipv6Addr;
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::Context;
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_proto::about::About as _;
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::PdpAddress;
 use gannet_wire::ndp::{ALL_ROUTERS, PrefixInformation, RouterAdvertisement, RouterSolicitation};
@@ -114,7 +115,7 @@ impl Ms {
         let asks = RouterSolicitation { source: behind(LINK_LOCAL, own), destination: ALL_ROUTERS };
         match cx.frames.copy_of(&asks.to_vec()) {
             Some(frame) => self.n_pdu(cx, index, Some(nsapi), frame),
-            None => cx.drop(Drop::NoFrame, self.imsi_of(index)),
+            None => cx.drop_of(Drop::NoFrame, self.imsi_of(index)),
         }
     }
 

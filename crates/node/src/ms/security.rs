@@ -1,12 +1,13 @@
 //! Security of one mobile: its card, and the keys that the card gave (04.08 clause 4.7.7 [24.008]).
 
 use super::{Ms, owner};
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_proto::about::About as _;
 use gannet_proto::auth::card::{Card, Keys};
 use gannet_proto::auth::{CardAnswer, Sim};
-use gannet_proto::drops::Drop;
 use gannet_proto::llc::{Algorithm, Ciphering};
-use gannet_proto::machine::Context;
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::l3::ie::MsNetworkCapability;
 
 /// The card in a mobile, and the keys of the last challenge that it answered. Their number is in GMM, which asks for no
@@ -59,7 +60,7 @@ impl Ms {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
         let ordered = mobile.security.ciphering(&self.config.gmm.network_capability, number);
         if ordered.is_none() {
-            cx.drop(Drop::MsNoCipher, Some(mobile.imsi()));
+            cx.drop_of(Drop::MsNoCipher, Some(mobile.imsi()));
         }
         let ciphering = ordered.unwrap_or_default();
         cx.log(Category::Mm, Level::Info, format_args!("IMSI {}: {}", mobile.imsi(), ciphering.algorithm));

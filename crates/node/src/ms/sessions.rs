@@ -4,13 +4,14 @@ use super::links::Ending;
 use super::mobile::{Bearer, Mobile, Ordered};
 use super::prefix;
 use super::{Failure, Ms, MsConfig, MsEvent, Procedure, owner};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
+use gannet_proto::about::About as _;
 use gannet_proto::gmm::ms::{GmmMsEvent, GmmMsState};
 use gannet_proto::llc::{Layer3Offer, XidRequest};
-use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::ms::{Change, SmMsAction, SmMsEvent, Wanted, WantedSecondary};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
-use gannet_proto::trace::{Category, Level};
 use gannet_proto::user_plane::{Outputs, needs_acknowledged_mode};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
@@ -73,7 +74,7 @@ impl Ms {
     /// Says that an order cannot be carried out, and why.
     pub(super) fn refuse(&self, cx: &mut Context<'_>, index: u32, why: core::fmt::Arguments<'_>) {
         let whose = self.imsi_of(index);
-        cx.drop(Drop::MsBadOrder, whose);
+        cx.drop_of(Drop::MsBadOrder, whose);
         match whose {
             Some(_) => {
                 cx.log_of(whose, Category::Mm, Level::Notice, format_args!("order not carried out: {why}"))

@@ -2,12 +2,13 @@
 
 use super::mobile::Suspension;
 use super::{Ms, UM, owner};
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Context, Peer};
+use gannet_proto::about::About as _;
 use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::ms::GmmMsState;
-use gannet_proto::machine::{Context, Peer};
-use gannet_proto::trace::{Category, Level};
 use gannet_proto::um::{UmHeader, UmKind};
 use gannet_proto::user_plane::unitdata_request;
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
@@ -18,7 +19,7 @@ impl Ms {
     pub(super) fn n_pdu(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Option<Nsapi>, frame: Frame) {
         let whose = self.imsi_of(index);
         if let Err(drop) = self.try_n_pdu(cx, index, nsapi, frame) {
-            cx.drop(drop, whose);
+            cx.drop_of(drop, whose);
         }
     }
 
@@ -79,7 +80,7 @@ impl Ms {
                 let tlli = mobile.llc.tlli().unwrap_or(Tlli::UNASSIGNED);
                 self.send_ll_pdu(cx, index, tlli, frame);
             }
-            Err(drop) => cx.drop(drop, Some(mobile.imsi())),
+            Err(drop) => cx.drop_of(drop, Some(mobile.imsi())),
         }
     }
 
@@ -88,12 +89,12 @@ impl Ms {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
         let whose = mobile.imsi();
         let Some(mut frame) = cx.frames.copy_of(&message.to_vec()) else {
-            cx.drop(Drop::NoFrame, Some(whose));
+            cx.drop_of(Drop::NoFrame, Some(whose));
             return;
         };
         let ciphered = message_goes_ciphered(message);
         if let Err(drop) = mobile.llc.unitdata_request(Sapi::GMM, true, ciphered, &mut frame) {
-            cx.drop(drop, Some(whose));
+            cx.drop_of(drop, Some(whose));
             return;
         }
         cx.log(Category::Mm, Level::Debug, format_args!("IMSI {whose}: {} sent", message.name()));
@@ -104,7 +105,7 @@ impl Ms {
     pub(super) fn send_ll_pdu(&mut self, cx: &mut Context<'_>, index: u32, tlli: Tlli, frame: Frame) {
         let Some(mobile) = self.mobiles.get(index as usize) else { return };
         if mobile.suspension != Suspension::None {
-            cx.drop(Drop::MsSuspended, Some(mobile.imsi()));
+            cx.drop_of(Drop::MsSuspended, Some(mobile.imsi()));
             return;
         }
         self.stats.ll_pdu_uplink += 1;
@@ -122,13 +123,13 @@ impl Ms {
     ) {
         let Some(mobile) = self.mobiles.get(index as usize) else { return };
         let Some(cell) = mobile.cell else {
-            cx.drop(Drop::MsNoCell, Some(mobile.imsi()));
+            cx.drop_of(Drop::MsNoCell, Some(mobile.imsi()));
             return;
         };
         if frame.prepend(&UmHeader { kind, cell, tlli }.emit()) {
             self.transmit(UM, Peer::Slot(index), frame);
         } else {
-            cx.drop(Drop::MsNoRoom, Some(mobile.imsi()));
+            cx.drop_of(Drop::MsNoRoom, Some(mobile.imsi()));
         }
     }
 
@@ -143,7 +144,7 @@ impl Ms {
     ) {
         match cx.frames.copy_of(octets) {
             Some(frame) => self.send_um(cx, index, kind, tlli, frame),
-            None => cx.drop(Drop::NoFrame, self.imsi_of(index)),
+            None => cx.drop_of(Drop::NoFrame, self.imsi_of(index)),
         }
     }
 

@@ -16,11 +16,11 @@ use super::contexts::ContextRef;
 use super::quality::{Treatment, without_guarantees};
 use crate::slots::Slot;
 use core::cmp::Reverse;
+use gannet_machine::Context;
+use gannet_machine::time::Instant;
+use gannet_machine::trace::{Category, Level};
 use gannet_proto::gtp::ContextName;
-use gannet_proto::machine::Context;
-use gannet_proto::qos::class::CellClass;
-use gannet_proto::time::Instant;
-use gannet_proto::trace::{Category, Level};
+use gannet_qos::class::CellClass;
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::{QosProfile, SmCause};
 use std::collections::{BTreeMap, BTreeSet};
@@ -476,7 +476,7 @@ mod tests {
     /// Of those that fit the largest, of equal ones that with the lowest place, whatever else is suspended.
     #[test]
     fn what_resumes_is_what_a_look_through_all_would_choose() {
-        let mut rng = gannet_proto::rng::Rng::seeded(5);
+        let mut rng = gannet_machine::rng::Rng::seeded(5);
         let mut admission = Admission::new(3);
         for place in 0..500 {
             let (cell, octets_per_s) = (rng.u32() % 3, u64::from(rng.u32() % 40) * 10);

@@ -9,11 +9,11 @@ use super::Sgsn;
 use super::gb::{TOGETHER, side_by_side};
 use super::mobile::Mobile;
 use crate::slots::Slot;
-use gannet_proto::frame::Frame;
+use gannet_machine::Context;
+use gannet_machine::frame::Frame;
 use gannet_proto::gmm::network::Uplink;
 use gannet_proto::llc::{Deferred, is_user_data};
-use gannet_proto::machine::Context;
-use gannet_proto::qos::class::CellClass;
+use gannet_qos::class::CellClass;
 
 /// An LL-PDU of a mobile that is known.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl Sgsn {
             let Arrived { deciphering, frame, .. } = arrived;
             deciphering.as_ref().map(|deferred| deferred.job(frame))
         });
-        side_by_side(jobs, cx.ciphers);
+        side_by_side(jobs, self.ciphers);
         self.arriving.deciphered = true;
         for arrived in frames.drain(..) {
             self.goes_on(cx, arrived);

@@ -12,10 +12,10 @@
 use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
 use core::net::IpAddr;
+use gannet_machine::Context;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::TimerKey;
 use gannet_proto::gtp::ContextName;
-use gannet_proto::machine::Context;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::timers::TimerKey;
 use gannet_wire::id::{Imei, Imsi, Nsapi};
 use gannet_wire::l3::ie::{Apn, PdpAddress};
 use std::collections::BTreeSet;

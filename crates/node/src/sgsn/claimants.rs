@@ -10,9 +10,9 @@
 use super::Sgsn;
 use super::directory::{BvcAddress, Directory};
 use crate::slots::Slot;
+use gannet_machine::Context;
+use gannet_machine::trace::{Category, Level};
 use gannet_proto::gmm::network::{GmmState, Uplink};
-use gannet_proto::machine::Context;
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::id::{Imsi, Sapi, TlliKind};
 use gannet_wire::l3::gmm::GmmMessage;
 use gannet_wire::l3::ie::MobileIdentity;

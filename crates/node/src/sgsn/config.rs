@@ -6,15 +6,15 @@ use super::quality::Ceilings;
 use super::subscribers::SubscriberConfig;
 use super::work::Work;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use gannet_machine::Port;
+use gannet_machine::time::Duration;
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
 use gannet_proto::gtp::{ListedPeer, PLACES, SourceCheck, TeidKey, Version};
-use gannet_proto::machine::Port;
 use gannet_proto::ns::sns::LocalEndpoint;
-use gannet_proto::qos::class::CellClass;
 use gannet_proto::sm::network::SmConfig;
-use gannet_proto::time::Duration;
 use gannet_proto::user_plane::{UNCONFIRMED_OCTETS_MAX, UserPlaneConfig};
+use gannet_qos::class::CellClass;
 use gannet_wire::id::{Nsei, Nsvci};
 
 /// A GGSN that the SGSN knows.

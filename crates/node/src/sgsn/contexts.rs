@@ -5,8 +5,8 @@
 //! A row says whose context it is and nothing else; what belongs to the context travels with its mobile.
 
 use crate::slots::{Slot, Slots};
+use gannet_machine::prefetch::Prefetch;
 use gannet_proto::gtp::{ContextName, PLACES, TeidKey, Version};
-use gannet_proto::prefetch::Prefetch;
 use gannet_wire::id::{Nsapi, Teid};
 
 /// Whose context stands at a place.

@@ -10,7 +10,7 @@ mod naming;
 
 use crate::slots::Slot;
 use foldhash::quality::SeedableRandomState;
-use gannet_proto::qos::classifier::Key;
+use gannet_proto::classifier::Key;
 use gannet_wire::id::{Bvci, Imsi, Nsei, PTmsi, Tlli, TlliKind};
 use std::collections::HashMap;
 

@@ -7,14 +7,15 @@ use super::flows::Ingress;
 use super::held::{HeldKind, HeldPdu};
 use super::mobile::Mobile;
 use crate::slots::Slot;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::Duration;
+use gannet_machine::{Batch, Context, Peer};
+use gannet_proto::about::About as _;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gtp::{ContextName, Endpoint, GtpOutput, ReceivedGPdu, Version, flow_label};
-use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::sndcp::{NPdu, Receiver};
-use gannet_proto::time::Duration;
 use gannet_proto::user_plane::unitdata_request;
 use gannet_wire::id::{Nsapi, Sapi, Tid};
 
@@ -110,12 +111,12 @@ impl Sgsn {
         if self.held.is_full() && self.held_sweep_due <= cx.now {
             self.held_sweep_due = cx.now + Duration::from_secs(1);
             for (mobile, count) in self.held.expire(cx.now) {
-                (0..count).for_each(|_| cx.drop(Drop::HeldTooLong, self.imsi_of(mobile)));
+                (0..count).for_each(|_| cx.drop_of(Drop::HeldTooLong, self.imsi_of(mobile)));
             }
         }
         let pdu = HeldPdu { kind, until: cx.now + self.config.held_lifetime, frame };
         if self.held.hold(slot, pdu).is_err() {
-            cx.drop(Drop::HeldFull, self.imsi_of(slot));
+            cx.drop_of(Drop::HeldFull, self.imsi_of(slot));
         }
         self.gmm(cx, slot, GmmEvent::DownlinkData);
     }
@@ -142,7 +143,7 @@ impl Sgsn {
                         self.count_octets(slot, nsapi, Direction::Downlink, octets);
                     }
                 }
-                Err(drop) => cx.drop(drop, mobile.imsi()),
+                Err(drop) => cx.drop_of(drop, mobile.imsi()),
             }
         }
         self.scratch.segments = segments;
@@ -161,7 +162,7 @@ impl Sgsn {
         let cipher = match mobile.llc.unitdata_request_deferred(sapi, protected, true, &mut frame) {
             Ok(cipher) => cipher,
             Err(drop) => {
-                cx.drop(drop, mobile.imsi());
+                cx.drop_of(drop, mobile.imsi());
                 return false;
             }
         };
@@ -178,7 +179,7 @@ impl Sgsn {
     pub(super) fn release_held(&mut self, cx: &mut Context<'_>, slot: Slot) {
         while let Some(pdu) = self.held.take(slot) {
             match pdu.kind {
-                _ if pdu.until < cx.now => cx.drop(Drop::HeldTooLong, self.imsi_of(slot)),
+                _ if pdu.until < cx.now => cx.drop_of(Drop::HeldTooLong, self.imsi_of(slot)),
                 HeldKind::NPdu(nsapi) => self.send_n_pdu(cx, slot, nsapi, pdu.frame),
                 HeldKind::Layer3 => {
                     if let Some(tlli) = self.mobiles.get(slot).map(|mobile| mobile.gmm.tlli()) {
@@ -192,7 +193,7 @@ impl Sgsn {
     /// What was held for a mobile has nowhere to go.
     pub(super) fn discard_held(&mut self, cx: &mut Context<'_>, slot: Slot, why: Drop) {
         while self.held.take(slot).is_some() {
-            cx.drop(why, self.imsi_of(slot));
+            cx.drop_of(why, self.imsi_of(slot));
         }
     }
 
@@ -203,7 +204,7 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         if sapi == Sapi::SMS {
             // There is no SMS-GMSC behind this SGSN (03.60 clause 5.4.1 [23.060]).
-            cx.drop(Drop::SgsnSmsNotServed, mobile.imsi());
+            cx.drop_of(Drop::SgsnSmsNotServed, mobile.imsi());
             return;
         }
         let receiver = Receiver { slot: slot.index, whose: mobile.imsi(), compresses: false };
@@ -229,7 +230,7 @@ impl Sgsn {
                     self.count_octets(slot, nsapi, Direction::Uplink, octets);
                 }
             }
-            (None, _) | (_, None) => cx.drop(Drop::SgsnNoContext, whose),
+            (None, _) | (_, None) => cx.drop_of(Drop::SgsnNoContext, whose),
         }
         self.gtp_outputs(cx, &mut outputs);
         self.scratch.gtp = outputs;

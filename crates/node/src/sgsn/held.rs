@@ -2,8 +2,8 @@
 
 use crate::slots::Slot;
 use foldhash::quality::SeedableRandomState;
-use gannet_proto::frame::Frame;
-use gannet_proto::time::Instant;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::Instant;
 use gannet_wire::id::Nsapi;
 use std::collections::HashMap;
 
@@ -157,7 +157,7 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_proto::frame::FramePool;
+    use gannet_machine::frame::FramePool;
 
     #[test]
     fn order_limits_and_return_of_room() {

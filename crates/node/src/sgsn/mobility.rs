@@ -5,15 +5,16 @@ use super::directory::Directory;
 use super::mobile::RADIO_CAPABILITY_MAX;
 use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::Instant;
+use gannet_machine::timers::TimerKey;
+use gannet_machine::{Batch, Context};
+use gannet_proto::about::About as _;
 use gannet_proto::auth::AuthDecision;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::{GmmAction, GmmEvent, Uplink};
 use gannet_proto::gmm::{MmState, TemporaryIdentity, goes_ciphered};
-use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sndcp::Sndcp;
-use gannet_proto::time::Instant;
-use gannet_proto::timers::TimerKey;
 use gannet_wire::id::{PTmsi, Sapi, Tlli, TlliKind};
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::gmm::GmmMessage;
@@ -176,7 +177,7 @@ impl Sgsn {
             .take(PTMSI_THROWS)
             .find(|ptmsi| *ptmsi != PTmsi(u32::MAX) && self.directory.by_ptmsi(*ptmsi).is_none());
         let Some(ptmsi) = ptmsi else {
-            cx.drop(Drop::SgsnNoPTmsi, self.imsi_of(slot));
+            cx.drop_of(Drop::SgsnNoPTmsi, self.imsi_of(slot));
             return None;
         };
         self.name_ptmsi(ptmsi, slot);
@@ -188,7 +189,7 @@ impl Sgsn {
         let ciphered = goes_ciphered(&message);
         match cx.frames.copy_of(&L3Message::Gmm(message).to_vec()) {
             Some(frame) => self.send_sealed(cx, slot, tlli, frame, ciphered),
-            None => cx.drop(Drop::NoFrame, self.imsi_of(slot)),
+            None => cx.drop_of(Drop::NoFrame, self.imsi_of(slot)),
         }
     }
 
@@ -196,7 +197,7 @@ impl Sgsn {
     pub(super) fn send_l3(&mut self, cx: &mut Context<'_>, slot: Slot, tlli: Tlli, message: &L3Message) {
         match cx.frames.copy_of(&message.to_vec()) {
             Some(frame) => self.send_layer3_frame(cx, slot, tlli, frame),
-            None => cx.drop(Drop::NoFrame, self.imsi_of(slot)),
+            None => cx.drop_of(Drop::NoFrame, self.imsi_of(slot)),
         }
     }
 
@@ -218,7 +219,7 @@ impl Sgsn {
                 self.send_signalling(cx, slot, tlli, frame);
                 self.counted(slot);
             }
-            Err(drop) => cx.drop(drop, mobile.imsi()),
+            Err(drop) => cx.drop_of(drop, mobile.imsi()),
         }
     }
 
@@ -257,7 +258,7 @@ impl Sgsn {
             self.forget_foreign_tlli(bvc, tlli, slot);
         }
         self.reassembler.forget_mobile(cx, slot.index);
-        (0..unconfirmed).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, mobile.imsi()));
+        (0..unconfirmed).for_each(|_| cx.drop_of(Drop::SndcpUnconfirmed, mobile.imsi()));
         for (nsapi, bearer) in mobile.bearers() {
             // A tunnel that is still being made is taken down as soon as the GGSN says that it is there.
             self.requests.abandon(slot, nsapi);

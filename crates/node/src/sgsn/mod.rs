@@ -67,16 +67,18 @@ use core::net::IpAddr;
 use directory::Directory;
 use durable::Durable;
 use flows::{Expected, Flows, Ingress};
+use gannet_machine::frame::Frame;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::TimerKey;
+use gannet_machine::{Batch, Context, Input, Machine, Output, Port};
 use gannet_proto::auth::AuthPolicy;
-use gannet_proto::frame::Frame;
+use gannet_proto::classifier::RuleChange;
 use gannet_proto::gmm::network::GmmAction;
 use gannet_proto::gsup::GsupConfig;
 use gannet_proto::gtp::{AnswerLimiter, ContextName, GtpConfig, GtpEntity, GtpOutput, Role, SecondAddress};
 use gannet_proto::llc::LlcOutput;
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port};
+use gannet_proto::llc::cipher::{BatchCipher, Portable};
 use gannet_proto::sndcp::Reassembler;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::timers::TimerKey;
 use gannet_proto::user_plane::Outputs;
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tlli};
 use gb::Gb;
@@ -115,7 +117,7 @@ const fn is_gb(port: Port) -> bool {
 
 /// Who asked for a wake-up.
 pub(crate) mod owner {
-    use gannet_proto::timers::TimerKey;
+    use gannet_machine::timers::TimerKey;
 
     pub const GMM: u8 = 1;
     pub const LLC: u8 = 2;
@@ -303,7 +305,9 @@ pub struct Sgsn {
     pub(crate) eviction_hand: u32,
     pub(crate) stats: Stats,
     pub(crate) scratch: Scratch,
-    out: Batch<Output<SgsnEvent>>,
+    out: Batch<Output<SgsnEvent, RuleChange>>,
+    /// Ciphers many frames at once.
+    ciphers: &'static dyn BatchCipher,
 }
 
 impl Sgsn {
@@ -359,15 +363,21 @@ impl Sgsn {
             stats: Stats::default(),
             scratch: Scratch::default(),
             out: Batch::with_capacity(1024),
+            ciphers: &Portable,
             config,
         }
+    }
+
+    /// Has many frames ciphered at once by this, which the driver has chosen for its processor; [`Portable`] until then.
+    pub fn set_ciphers(&mut self, ciphers: &'static dyn BatchCipher) {
+        self.ciphers = ciphers;
     }
 
     pub(crate) fn tell(&mut self, event: SgsnEvent) {
         self.out.push(Output::Event(event));
     }
 
-    pub(crate) fn transmit(&mut self, port: Port, peer: gannet_proto::machine::Peer, frame: Frame) {
+    pub(crate) fn transmit(&mut self, port: Port, peer: gannet_machine::Peer, frame: Frame) {
         self.out.push(Output::Transmit { port, peer, frame });
     }
 
@@ -418,6 +428,7 @@ impl Sgsn {
 impl Machine for Sgsn {
     type Command = SgsnCommand;
     type Event = SgsnEvent;
+    type Rule = RuleChange;
 
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<SgsnCommand>>) {
         let mut expected = Expected::default();
@@ -451,7 +462,7 @@ impl Machine for Sgsn {
         self.send_some(cx);
     }
 
-    fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<SgsnEvent>>) {
+    fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<SgsnEvent, RuleChange>>) {
         if self.gb.has_to_send() {
             self.send_some(cx);
         }

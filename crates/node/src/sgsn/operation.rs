@@ -3,14 +3,14 @@
 use super::flows::QueueConfig;
 use super::gb::ns_config;
 use super::{IpSns, Sgsn, SgsnConfig};
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context, StreamState};
 use gannet_proto::auth::AuthPolicy;
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gsup::GsupFailure;
 use gannet_proto::gtp::Timing;
-use gannet_proto::machine::{Batch, Context, StreamState};
 use gannet_proto::ns::sns::{Sns, SnsSetup};
 use gannet_proto::ns::{NsError, VcIndex};
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::Cause;
 use gannet_wire::gsup::CancelType;
 use gannet_wire::id::Imsi;

@@ -16,9 +16,9 @@
 //!
 //! Class 9 means "2048 kbit/s and above" beside a profile of R99 (23.107 clause 9.1.2.2), so it does not limit there.
 
-use gannet_proto::qos::class::{CellClass, Precedence};
-use gannet_proto::qos::classifier::Policer;
-use gannet_proto::time::Duration;
+use gannet_machine::time::Duration;
+use gannet_proto::classifier::Policer;
+use gannet_qos::class::{CellClass, Precedence};
 use gannet_wire::l3::ie::{
     BitRate, DelayClass, PeakThroughput, PrecedenceClass, QosProfile, QosR99, ReliabilityClass, TrafficClass,
     bit_rate_code_kbps, bit_rate_kbps,

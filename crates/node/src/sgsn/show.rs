@@ -9,9 +9,9 @@ use super::uplink_queues::UplinkQueues;
 use super::user_plane::Unconfirmed;
 use super::{GgsnPeer, Sgsn, SgsnConfig, Stats};
 use crate::slots::Slot;
+use gannet_proto::classifier::Key;
 use gannet_proto::gtp::{ContextName, GtpEntity, TeidKey, Version};
-use gannet_proto::qos::classifier::Key;
-use gannet_proto::qos::flow_queues::FlowView;
+use gannet_qos::flow_queues::FlowView;
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
 use gannet_wire::l3::ie::Apn;
 

@@ -8,13 +8,14 @@ use super::mobile::Mobile;
 use super::unknown_users::user_data_sapi;
 use super::{Sgsn, SgsnEvent};
 use crate::slots::Slot;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
+use gannet_proto::about::About as _;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::{GmmContext, GmmEvent, Stranger, Uplink, answer_to_stranger};
 use gannet_proto::llc::{LlcContext, LlcOutput, LlcRole};
-use gannet_proto::machine::{Batch, Context};
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::Reader;
 use gannet_wire::id::Sapi;
 use gannet_wire::l3::gmm::GmmMessage;
@@ -134,7 +135,7 @@ impl Sgsn {
             self.eviction_hand = (self.eviction_hand + 1) % limit;
             let Some(slot) = self.mobiles.at(self.eviction_hand) else { continue };
             if self.mobiles.get(slot).is_some_and(|mobile| mobile.gmm.mm_state() == MmState::Idle) {
-                cx.drop(Drop::SgsnEvicted, self.imsi_of(slot));
+                cx.drop_of(Drop::SgsnEvicted, self.imsi_of(slot));
                 self.delete_mobile(cx, slot);
                 return;
             }

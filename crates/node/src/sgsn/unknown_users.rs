@@ -8,13 +8,13 @@
 use super::Sgsn;
 use super::directory::BvcAddress;
 use core::fmt;
-use gannet_proto::drops::Drop;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{Category, Level};
 use gannet_proto::gmm::network::{Stranger, Uplink, answer_to_stranger};
 use gannet_proto::gtp::AnswerLimiter;
 use gannet_proto::llc::LlcContext;
-use gannet_proto::machine::Context;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::id::{Sapi, Tlli};
 use gannet_wire::llc::{self, Control};
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -6,14 +6,15 @@ use super::directory::BvcAddress;
 use super::mobility::mobile_key;
 use super::{Sgsn, owner};
 use crate::slots::Slot;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
+use gannet_proto::about::About as _;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
 use gannet_proto::gmm::{Cell, MmState, message_goes_ciphered};
 use gannet_proto::llc::{Deferred, LlcOutput, XidIndication};
-use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sndcp;
-use gannet_proto::trace::{Category, Level};
 use gannet_proto::user_plane::Said;
 use gannet_wire::bssgp::unitdata::UlUnitdata;
 use gannet_wire::id::{CellId, Sapi, Tlli};
@@ -114,7 +115,7 @@ impl Sgsn {
         if is_there || gmm.mm_state() == MmState::Idle || may_be_gmm(ll_pdu) {
             return false;
         }
-        cx.drop(Drop::SgsnOtherRoutingArea, gmm.imsi());
+        cx.drop_of(Drop::SgsnOtherRoutingArea, gmm.imsi());
         let (name, there) = (gmm.name(), cell.id);
         let text = format_args!(
             "{name}: an LL-PDU from cell {there} is dropped: the mobile is registered in routing area {registered} and \
@@ -212,7 +213,7 @@ impl Sgsn {
         let in_the_clear = mobile.llc.ciphering().is_on() && !ciphered;
         match L3Message::parse(Direction::Uplink, octets) {
             Ok(message) if in_the_clear && message_goes_ciphered(&message) => {
-                cx.drop(Drop::LlcUnciphered, self.imsi_of(slot));
+                cx.drop_of(Drop::LlcUnciphered, self.imsi_of(slot));
                 let name = mobile.gmm.name();
                 let text =
                     format_args!("{name}: a message in the clear is not taken, since the link is ciphered");
@@ -254,7 +255,7 @@ impl Sgsn {
             // Clauses 8.2.3 and 8.3.1: ignored.
             Ok(Header::Gmm { .. }) | Err(_) => {
                 self.gmm_heard(cx, slot, from);
-                cx.drop(Drop::GmmMalformed, self.imsi_of(slot));
+                cx.drop_of(Drop::GmmMalformed, self.imsi_of(slot));
             }
         }
     }

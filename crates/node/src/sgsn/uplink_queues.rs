@@ -15,17 +15,18 @@ use super::quality::{N_PDU_OCTETS_MAX, Treatment};
 use super::{Sgsn, SgsnConfig};
 use crate::slots::Slot;
 use core::net::SocketAddr;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::prefetch::Prefetch;
+use gannet_machine::time::Duration;
+use gannet_proto::about::About as _;
+use gannet_proto::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
 use gannet_proto::llc::{is_user_data, supervisory_sapi};
-use gannet_proto::machine::Context;
-use gannet_proto::prefetch::Prefetch;
-use gannet_proto::qos::class::{CellClass, Precedence};
-use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
-use gannet_proto::qos::flow_queues::{self, CellConfig, DropNames, Dropped, FlowQueues, FlowView, Limit};
-use gannet_proto::time::Duration;
+use gannet_qos::class::{CellClass, Precedence};
+use gannet_qos::flow_queues::{self, CellConfig, DropNames, Dropped, FlowQueues, FlowView, Limit};
 use gannet_wire::id::{Imsi, Nsei};
 use std::collections::BTreeMap;
 
@@ -155,7 +156,7 @@ impl Sgsn {
             self.uplink_full(slot);
         }
         for gone in dropped.drain(..) {
-            cx.drop(gone.reason, self.imsi_of(gone.item.slot));
+            cx.drop_of(gone.reason, self.imsi_of(gone.item.slot));
             if gone.flow != slot.index {
                 self.uplink_served(gone.item.slot);
             }
@@ -236,7 +237,7 @@ impl Sgsn {
         let Some(uplink) = &mut self.uplink else { return };
         uplink.set_blocked(slot, false);
         if uplink.view(slot).is_some() {
-            uplink.queues.remove(slot.index, |_, _| cx.drop(Drop::UplinkQueueMobileGone, whose));
+            uplink.queues.remove(slot.index, |_, _| cx.drop_of(Drop::UplinkQueueMobileGone, whose));
         }
     }
 

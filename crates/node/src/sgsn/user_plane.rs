@@ -17,15 +17,16 @@ use super::Sgsn;
 use super::mobility::mobile_key;
 use super::owner;
 use crate::slots::Slot;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
+use gannet_proto::about::About as _;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
 use gannet_proto::llc::{LlcOutput, ReleaseCause, is_information, is_of_acknowledged_mode};
-use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::SmEvent;
 use gannet_proto::sndcp::{KEPT_EVERY_N_PDUS, N_PDU_MAX, Sndcp};
-use gannet_proto::trace::{Category, Level};
 use gannet_proto::user_plane::{Output, Outputs, UserPlane, needs_acknowledged_mode};
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::ie::{ReceiveNpduNumbers, ReliabilityClass, SmCause};
@@ -384,7 +385,7 @@ impl Sgsn {
         let sent = self.with_user_plane(cx, slot, request).unwrap_or(Err(Drop::SgsnNoContext));
         match sent {
             Ok(number) => self.numbered(slot, Some(number)),
-            Err(drop) => cx.drop(drop, self.imsi_of(slot)),
+            Err(drop) => cx.drop_of(drop, self.imsi_of(slot)),
         }
         self.block_where_full(slot, nsapi);
         sent.is_ok()
@@ -397,7 +398,7 @@ impl Sgsn {
                 .with_user_plane(cx, slot, |plane, cx| plane.sequence_indication(cx, *nsapi, *number))
                 .is_some();
             if !told {
-                cx.drop(Drop::SndcpUnexpected, self.imsi_of(slot));
+                cx.drop_of(Drop::SndcpUnexpected, self.imsi_of(slot));
             }
         }
     }

@@ -7,7 +7,7 @@ use super::stats::{self, StatsConfig};
 use crate::vty::log_view::{TargetStyle, category_of, level_of, word_of};
 use crate::vty::{Action, Args, CommandError, Edit, Element, Grammar, Node};
 use core::net::{IpAddr, Ipv4Addr};
-use gannet_proto::trace::{Category, Level};
+use gannet_machine::trace::{Category, Level};
 
 /// What every element has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

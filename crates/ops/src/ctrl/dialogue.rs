@@ -4,7 +4,7 @@ use super::message::MALFORMED;
 use super::variables::{Query, refuse_to_set};
 use super::{Control, EXTENSION, Message, UNKNOWN};
 use crate::connections::{Answers, Conversation, Limits, News};
-use gannet_proto::time::Duration;
+use gannet_machine::time::Duration;
 use gannet_wire::ipa::{self, Ccm, Splitter};
 
 /// How much the control interface may take.

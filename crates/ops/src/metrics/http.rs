@@ -6,7 +6,7 @@
 use super::prometheus::{CONTENT_TYPE, Page};
 use super::{Group, Source};
 use crate::connections::{Answers, Conversation, Limits};
-use gannet_proto::time::Duration;
+use gannet_machine::time::Duration;
 
 /// How much the page may take.
 pub const LIMITS: Limits = Limits {

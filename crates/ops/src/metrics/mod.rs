@@ -28,14 +28,14 @@ pub mod text;
 
 pub use marks::{Marks, Period, Rates};
 
-use gannet_proto::drops::{Drop, DropCounters};
+use gannet_machine::drops::{Drop, DropCounters};
 
 /// What kind of value it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// It only grows, from the start of the node.
     Counter,
-    /// A counter of [`gannet_proto::drops`]. `show counters` and `show stats` leave it out while it is 0.
+    /// A counter of [`gannet_machine::drops`]. `show counters` and `show stats` leave it out while it is 0.
     Drop,
     /// It is what it is now.
     Gauge,

@@ -2,8 +2,8 @@
 
 use super::Seconds;
 use core::fmt;
-use gannet_proto::drops::{Drop, DropCounters};
-use gannet_proto::time::Instant;
+use gannet_machine::drops::{Drop, DropCounters};
+use gannet_machine::time::Instant;
 
 /// One line of `show drops`: `name count sentence (clause)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::{Or, Seconds};
 use core::fmt;
 use core::net::IpAddr;
-use gannet_proto::time::Instant;
+use gannet_machine::time::Instant;
 use gannet_wire::id::{CellId, Imei, Imsi, Nsapi, PTmsi, Rai, Sapi, Teid, Tlli};
 use gannet_wire::l3::ie::PacketFilter;
 

@@ -29,7 +29,7 @@ pub use mobile::{Cell, MmContext, Mobile, PdpContext, Qos, Subscriber, Treatment
 pub use node::{GgsnApn, GgsnPeer, GgsnSummary, SgsnSummary, Store, Table};
 
 use core::fmt;
-use gannet_proto::time::Instant;
+use gannet_machine::time::Instant;
 
 /// A value that may be unknown.
 struct Or<'a, T>(&'a Option<T>);

@@ -3,7 +3,7 @@
 use super::{Or, Seconds};
 use core::fmt;
 use core::net::IpAddr;
-use gannet_proto::time::Instant;
+use gannet_machine::time::Instant;
 
 /// How full a table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

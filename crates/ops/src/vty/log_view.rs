@@ -1,7 +1,7 @@
 //! `logging …` in a session: which lines of the log it shows, and the style words that files and sessions share.
 
 use super::Args;
-use gannet_proto::trace::{Category, Level};
+use gannet_machine::trace::{Category, Level};
 
 /// The words of `logging level … LEVEL`, loudest last.
 pub const LEVELS: &[(&str, Level)] = &[

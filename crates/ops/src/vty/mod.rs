@@ -29,8 +29,8 @@ pub use crate::metrics::text::Statistics;
 use crate::config::{Common, ConfigText};
 use core::fmt;
 use core::str::FromStr;
-use gannet_proto::time::Duration;
-use gannet_proto::trace::{Category, Level};
+use gannet_machine::time::Duration;
+use gannet_machine::trace::{Category, Level};
 use std::path::{Path, PathBuf};
 
 /// A kind of network element, as an operator sees it.

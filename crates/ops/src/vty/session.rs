@@ -12,8 +12,8 @@ use super::{
 };
 use crate::config::{Cursor, Outcome, change, write};
 use core::marker::PhantomData;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::{Category, Level};
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{Category, Level};
 use pager::{Pager, Turn};
 use std::fmt::Write as _;
 use written::{lacking, save, startup_config};

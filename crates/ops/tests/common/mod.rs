@@ -1,10 +1,10 @@
 //! An SGSN that does nothing but remember what it was asked for.
 
+use gannet_machine::time::Duration;
+use gannet_machine::trace::{Category, Level};
 use gannet_ops::Sgsn;
 use gannet_ops::config::sgsn::{SgsnConfig, SgsnOperation};
 use gannet_ops::vty::{CommandError, Operator, Statistics};
-use gannet_proto::time::Duration;
-use gannet_proto::trace::{Category, Level};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Default)]

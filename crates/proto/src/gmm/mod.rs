@@ -22,7 +22,7 @@ pub mod network;
 pub use ciphered::{goes_ciphered, message_goes_ciphered};
 pub(crate) use consequence::Consequence;
 
-use crate::time::Duration;
+use gannet_machine::time::Duration;
 use gannet_wire::id::{Bvci, CellId, Nsei, PTmsi};
 use gannet_wire::l3::ie::{GprsTimer, PTmsiSignature, PdpContextStatus};
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! The link to the HLR: identities, PING and PONG, and its end.
 
 use super::{GsupEntity, GsupOutput, GsupTimer};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context, StreamState};
-use crate::timers::TimerKey;
-use crate::trace::{Category, Level};
+use gannet_machine::drops::Drop;
+use gannet_machine::timers::TimerKey;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context, StreamState};
 use gannet_wire::gsup::Message;
 use gannet_wire::ipa::{self, Ccm, IdTag, Splitter};
 

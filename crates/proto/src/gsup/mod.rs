@@ -1,7 +1,7 @@
 //! The SGSN's side of GSUP towards its HLR: the link, our requests, and the HLR's requests to us.
 //!
 //! [`GsupEntity`] is told of the stream's connections and octets, by the node, which has them from its driver
-//! ([`crate::machine::Input::Stream`]); it says what to send and to whom it has something to tell ([`GsupOutput`]). The
+//! ([`gannet_machine::Input::Stream`]); it says what to send and to whom it has something to tell ([`GsupOutput`]). The
 //! service access point has [`GsupRequest`] with [`GsupConfirm`] for what the SGSN begins, and [`GsupIndication`] with
 //! [`GsupEntity::respond`] for what the HLR begins.
 //!
@@ -45,11 +45,12 @@ pub use cause::{GsupFailure, gmm_cause};
 pub use operations::GsupKind;
 pub use subscriber::{PDP_INFOS_MAX, SubscriberData};
 
-use crate::drops::Drop;
-use crate::frame::Frame;
-use crate::machine::{Batch, Context, Port};
-use crate::time::Duration;
-use crate::timers::{Deadlines, TimerKey};
+use crate::about::About as _;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::Duration;
+use gannet_machine::timers::{Deadlines, TimerKey};
+use gannet_machine::{Batch, Context, Port};
 use gannet_wire::gsup::Envelope;
 use gannet_wire::gsup::{AuthTuple, Body, CancelType, CnDomain, Domain, Message, Refusal, Subscription};
 use gannet_wire::id::Imsi;
@@ -318,14 +319,14 @@ impl GsupEntity {
     ) {
         let kind = request.kind();
         if let Some(outstanding) = self.operations.get(imsi, kind) {
-            cx.drop(Drop::GsupRepeated, Some(imsi));
+            cx.drop_of(Drop::GsupRepeated, Some(imsi));
             if outstanding.request != request {
                 out.push(GsupOutput::Confirm(imsi, GsupConfirm::failed(kind, GsupFailure::Busy)));
             }
             return;
         }
         if kind == GsupKind::UpdateLocation && self.operations.take(imsi, GsupKind::Purge).is_some() {
-            cx.drop(Drop::GsupSuperseded, Some(imsi));
+            cx.drop_of(Drop::GsupSuperseded, Some(imsi));
             out.push(GsupOutput::Confirm(imsi, GsupConfirm::Purge(Err(GsupFailure::Superseded))));
         }
         if self.out_of_reach {
@@ -346,7 +347,7 @@ impl GsupEntity {
     /// Tells the HLR that a mobile did not prove who it is (09.02 clause 8.5.3). Nothing comes back.
     pub fn report_auth_failure(&mut self, cx: &mut Context<'_>, imsi: Imsi, out: &mut Batch<GsupOutput>) {
         if !self.is_up() {
-            return cx.drop(Drop::GsupLinkDown, Some(imsi));
+            return cx.drop_of(Drop::GsupLinkDown, Some(imsi));
         }
         let report = Domain { cn_domain: Some(CnDomain::PacketSwitched) };
         self.send(cx, &Message::new(imsi, Body::AuthFailureReport(report)), out);
@@ -363,7 +364,7 @@ impl GsupEntity {
         let GsupTransaction { imsi, asked, source, connection } = transaction;
         let Some(asked) = asked else { return };
         if connection != self.connection || !self.is_up() {
-            return cx.drop(Drop::GsupLateResponse, Some(imsi));
+            return cx.drop_of(Drop::GsupLateResponse, Some(imsi));
         }
         self.indications = self.indications.saturating_sub(1);
         self.answer(cx, imsi, asked, source, result, out);
@@ -400,7 +401,7 @@ impl GsupEntity {
             GsupFailure::Busy => Drop::GsupRepeated,
             GsupFailure::Superseded => Drop::GsupSuperseded,
         };
-        cx.drop(drop, Some(imsi));
+        cx.drop_of(drop, Some(imsi));
         out.push(GsupOutput::Confirm(imsi, GsupConfirm::failed(kind, failure)));
     }
 
@@ -478,7 +479,7 @@ impl GsupEntity {
             | Body::SendAuthInfoRequest(_)
             | Body::AuthFailureReport(_)
             | Body::PurgeMsRequest(_) => {
-                cx.drop(Drop::GsupUnexpected, Some(imsi));
+                cx.drop_of(Drop::GsupUnexpected, Some(imsi));
                 let envelope = Envelope { kind, imsi, source };
                 self.refuse(cx, &envelope, GmmCause::MessageTypeNonExistent, out);
             }
@@ -487,7 +488,7 @@ impl GsupEntity {
             | Body::DeleteSubscriberDataError(_)
             | Body::DeleteSubscriberDataResult(_)
             | Body::LocationCancelError(_)
-            | Body::LocationCancelResult(_) => cx.drop(Drop::GsupUnexpected, Some(imsi)),
+            | Body::LocationCancelResult(_) => cx.drop_of(Drop::GsupUnexpected, Some(imsi)),
         }
     }
 
@@ -529,7 +530,7 @@ impl GsupEntity {
         out: &mut Batch<GsupOutput>,
     ) {
         if self.operations.take(imsi, kind).is_none() {
-            return cx.drop(Drop::GsupUnexpected, Some(imsi));
+            return cx.drop_of(Drop::GsupUnexpected, Some(imsi));
         }
         match result {
             Ok(confirm) => out.push(GsupOutput::Confirm(imsi, confirm)),
@@ -547,11 +548,11 @@ impl GsupEntity {
         out: &mut Batch<GsupOutput>,
     ) {
         if domain == Some(CnDomain::CircuitSwitched) {
-            cx.drop(Drop::GsupUnexpected, Some(imsi));
+            cx.drop_of(Drop::GsupUnexpected, Some(imsi));
             return self.answer(cx, imsi, asked, source, Err(GmmCause::SemanticallyIncorrect), out);
         }
         if self.indications >= self.config.indication_limit {
-            cx.drop(Drop::GsupTooManyIndications, Some(imsi));
+            cx.drop_of(Drop::GsupTooManyIndications, Some(imsi));
             return self.answer(cx, imsi, asked, source, Err(GmmCause::Congestion), out);
         }
         self.indications += 1;

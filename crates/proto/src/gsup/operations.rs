@@ -1,7 +1,7 @@
 //! Our requests that wait for the HLR's answer: one of each kind for a subscriber.
 
 use super::GsupRequest;
-use crate::time::Instant;
+use gannet_machine::time::Instant;
 use gannet_wire::gsup::{AuthRequest, Body, CnDomain, LocationUpdate, Message, Purge, RAT_TYPE_GERAN};
 use gannet_wire::id::Imsi;
 use std::collections::BTreeMap;

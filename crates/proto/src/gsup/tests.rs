@@ -1,9 +1,9 @@
 //! An SGSN's entity and an HLR that a test plays: what it gets are messages, what it sends are octets.
 
 use super::*;
-use crate::machine::{StreamState, Surroundings};
-use crate::time::Instant;
-use crate::trace::Quiet;
+use gannet_machine::time::Instant;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{StreamState, Surroundings};
 use gannet_wire::gsup::{AuthVectors, Cancel, DeleteData, PurgeResult, Triplet};
 use gannet_wire::ipa::{self, Ccm, IdTag};
 

@@ -2,9 +2,10 @@
 
 use super::operations::GsupKind;
 use super::{GsupEntity, GsupFailure, GsupOutput};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context};
-use crate::trace::{Category, Level};
+use crate::about::About as _;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::gsup::{Envelope, Message, cause as cause_of};
 use gannet_wire::l3::ie::GmmCause;
 use gannet_wire::{DecodeError, ipa};
@@ -20,7 +21,7 @@ impl GsupEntity {
         out: &mut Batch<GsupOutput>,
     ) {
         let envelope = Envelope::of(octets);
-        cx.drop(Drop::GsupMalformed, envelope.as_ref().map(|envelope| envelope.imsi));
+        cx.drop_of(Drop::GsupMalformed, envelope.as_ref().map(|envelope| envelope.imsi));
         let Some(envelope) = envelope else {
             return cx.log(Category::Mm, Level::Error, format_args!("from the HLR: {error}"));
         };
@@ -66,7 +67,7 @@ pub(super) fn note_skipped(cx: &mut Context<'_>, message: &Message, skipped: &[D
     if skipped.is_empty() {
         return;
     }
-    cx.drop(Drop::GsupElementSkipped, Some(message.imsi));
+    cx.drop_of(Drop::GsupElementSkipped, Some(message.imsi));
     let named: Vec<String> = skipped.iter().take(NAMED_MAX).map(ToString::to_string).collect();
     let more = match skipped.len() - named.len() {
         0 => String::new(),

@@ -2,9 +2,9 @@
 
 use super::inside::Inside;
 use super::trust::{ListedPeer, Role, SourceCheck};
-use crate::machine::Port;
-use crate::time::Duration;
 use core::net::IpAddr;
+use gannet_machine::Port;
+use gannet_machine::time::Duration;
 
 /// A node's address in the other version of IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct GtpConfig {
     pub answers_per_second: u32,
     /// G-PDUs carry sequence numbers.
     pub sequence_numbers: bool,
-    /// [`TimerKey::owner`](crate::timers::TimerKey::owner) of this entity's wake-ups.
+    /// [`TimerKey::owner`](gannet_machine::timers::TimerKey::owner) of this entity's wake-ups.
     pub timer_owner: u8,
 }
 

@@ -1,7 +1,7 @@
 //! How many unasked-for answers leave a node: Error Indications and their like are answers to anyone's datagrams, so
 //! a flood of datagrams for unknown endpoints must not become a flood of answers.
 
-use crate::time::Instant;
+use gannet_machine::time::Instant;
 
 /// A token bucket in whole nanoseconds: one answer costs the time between two answers at the configured rate.
 #[derive(Debug, Clone)]

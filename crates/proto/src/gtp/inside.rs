@@ -2,9 +2,9 @@
 //! has sent it, and a datagram that comes from one was written by a mobile.
 
 use super::GtpEntity;
-use crate::drops::Drop;
-use crate::machine::{Context, Peer};
 use core::net::IpAddr;
+use gannet_machine::drops::Drop;
+use gannet_machine::{Context, Peer};
 
 /// Prefixes of either version of IP.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

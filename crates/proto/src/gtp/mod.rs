@@ -42,10 +42,10 @@ pub use trust::{
 };
 pub use tunnel::{Endpoint, GtpTunnel, Version, flow_label};
 
-use crate::drops::Drop;
-use crate::frame::Frame;
-use crate::machine::{Batch, Context, Peer, Port};
 use core::net::{IpAddr, SocketAddr};
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::{Batch, Context, Peer, Port};
 use gannet_wire::DecodeError;
 use gannet_wire::gtp::v1c::{self, ErrorIndication};
 use gannet_wire::gtp::v1u::GPdu;

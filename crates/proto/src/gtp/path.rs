@@ -5,9 +5,9 @@
 //! is used (version 0 has one port for both, and so one Echo Request); the peer's restart counter is compared with the one seen before.
 
 use super::tunnel::Version;
-use crate::time::Instant;
 use core::net::IpAddr;
 use foldhash::fast::FixedState;
+use gannet_machine::time::Instant;
 use gannet_wire::gtp::{PORT_CONTROL, PORT_USER, PORT_V0};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;

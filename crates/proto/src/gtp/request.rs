@@ -4,10 +4,10 @@
 use super::path::{Channel, Plane};
 use super::trust::host;
 use super::tunnel::{Endpoint, Version};
-use crate::time::Instant;
 use core::hash::BuildHasher;
 use core::net::{IpAddr, SocketAddr};
 use foldhash::fast::FixedState;
+use gannet_machine::time::Instant;
 use gannet_wire::id::{Teid, Tid};
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::Entry;

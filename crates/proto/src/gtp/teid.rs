@@ -176,7 +176,7 @@ const fn mixed(mut word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use gannet_machine::rng::Rng;
     use std::collections::BTreeSet;
 
     fn keys() -> impl Iterator<Item = TeidKey> {

@@ -3,10 +3,10 @@
 mod lost_paths;
 
 use super::*;
-use crate::machine::Surroundings;
-use crate::time::{Duration, Instant};
-use crate::trace::Quiet;
 use core::net::Ipv4Addr;
+use gannet_machine::Surroundings;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
 use gannet_wire::gtp::header::{ExtensionHeader, Header, Repr, message_type};
 use gannet_wire::gtp::v1c::{DeleteRequest, DeleteResponse, EchoRequest, EchoResponse};
 use gannet_wire::gtp::{PORT_CONTROL, PORT_USER, PORT_V0};

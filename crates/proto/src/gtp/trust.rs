@@ -5,13 +5,14 @@
 //! [`SourceCheck`] says for which messages an unknown source is refused.
 
 use super::{GtpEntity, GtpTunnel};
-use crate::drops::Drop;
-use crate::machine::Context;
-use crate::time::{Duration, Instant};
-use crate::trace::{Category, Level};
+use crate::about::About as _;
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
 use foldhash::fast::FixedState;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{Category, Level};
 use gannet_wire::gtp::header::message_type;
 use std::collections::HashMap;
 
@@ -306,7 +307,7 @@ impl GtpEntity {
         what: impl fmt::Display,
         (from, expected): (IpAddr, Option<IpAddr>),
     ) {
-        cx.drop(drop, whose);
+        cx.drop_of(drop, whose);
         if !self.foreign_lines.permit(cx.now) {
             return;
         }

@@ -3,12 +3,12 @@
 use super::path::{Channel, Path, Plane};
 use super::request::{Asker, Outstanding};
 use super::{ANSWERS_SLOT, GtpEntity, GtpOutput, PATH_SLOT, Timing, of_path};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context};
-use crate::time::{Duration, Instant};
-use crate::timers::TimerKey;
-use crate::trace::{Category, Level};
 use core::net::IpAddr;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::TimerKey;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::gtp::Message;
 use gannet_wire::gtp::v1c::EchoRequest;
 

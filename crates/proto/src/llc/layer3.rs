@@ -4,7 +4,7 @@
 use super::links::Links;
 use super::xid::Kind;
 use super::{LlcContext, LlcOutput, slot_of};
-use crate::machine::{Batch, Context};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::Sapi;
 use serde::{Deserialize, Serialize};
 
@@ -87,10 +87,10 @@ impl LlcContext {
 mod tests {
     use super::super::{Ciphering, LlcRole, LlcStatus, XidRequest};
     use super::*;
-    use crate::machine::Surroundings;
-    use crate::time::{Duration, Instant};
-    use crate::timers::TimerKey;
-    use crate::trace::Quiet;
+    use gannet_machine::Surroundings;
+    use gannet_machine::time::{Duration, Instant};
+    use gannet_machine::timers::TimerKey;
+    use gannet_machine::trace::Quiet;
     use gannet_wire::fcs24::fcs24;
     use gannet_wire::id::Tlli;
     use gannet_wire::llc::xid::{self, Parameter};

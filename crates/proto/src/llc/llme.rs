@@ -3,8 +3,8 @@
 use super::abm::Shared;
 use super::saps::Saps;
 use super::{Ciphering, LlcContext, LlcOutput, LlcTimer, Outstanding, SAPIS, slot_of};
-use crate::machine::{Batch, Context};
-use crate::time::Duration;
+use gannet_machine::time::Duration;
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::{Sapi, Tlli};
 use gannet_wire::llc::xid::Parameter;
 use gannet_wire::llc::{N201_MAX, UFunction};

@@ -29,12 +29,13 @@ pub use primitives::{Confirmed, EstablishIndication, LlcOutput, LlcStatus};
 pub use ui::{Counters, Deferred, KEPT_EVERY, nine_bits};
 pub use xid::{Layer3Offer, XidIndication, XidRequest};
 
-use crate::drops::Drop;
-use crate::frame::Frame;
-use crate::machine::{Batch, Context};
-use crate::time::Instant;
-use crate::timers::{Deadlines, TimerKey, Timers};
-use crate::trace::{Category, Level};
+use crate::about::About as _;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::Instant;
+use gannet_machine::timers::{Deadlines, TimerKey, Timers};
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, Sapi, Tlli};
 use gannet_wire::llc::{Control, Header, Layout, UFunction};
@@ -397,7 +398,7 @@ impl LlcContext {
     ) -> bool {
         let result = self.try_receive(cx, frame, done, out);
         if let Err(drop) = result {
-            cx.drop(drop, whose);
+            cx.drop_of(drop, whose);
         }
         !matches!(
             result,

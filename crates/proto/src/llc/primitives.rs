@@ -2,7 +2,7 @@
 
 use super::abm::{ReleaseCause, ReturnedUnits};
 use super::xid::XidIndication;
-use crate::frame::Frame;
+use gannet_machine::frame::Frame;
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::xid::Parameter;
 

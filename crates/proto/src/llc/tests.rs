@@ -1,8 +1,8 @@
 use super::*;
-use crate::frame::FRAME_PAYLOAD_MAX;
-use crate::machine::Surroundings;
-use crate::time::{Duration, Instant};
-use crate::trace::Quiet;
+use gannet_machine::Surroundings;
+use gannet_machine::frame::FRAME_PAYLOAD_MAX;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::llc::xid::{self, Parameter};
 use gannet_wire::llc::{Supervisory, ui_header};

@@ -1,8 +1,8 @@
 //! Unacknowledged information (04.64 clause 8.4 [44.064]).
 
 use super::cipher::{self, Ciphering, Direction, Job};
-use crate::drops::Drop;
-use crate::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
 use gannet_wire::fcs24::{FCS_LEN, Fcs24};
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::{MODULUS, N202, UI_HEADER_LEN, ui_header};
@@ -193,8 +193,8 @@ impl Deferred {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::FramePool;
     use crate::llc::Algorithm;
+    use gannet_machine::frame::FramePool;
     use gannet_wire::llc::Header;
 
     #[test]

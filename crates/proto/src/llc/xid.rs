@@ -5,10 +5,11 @@
 //! then answers the lower of both values, and so does the other end, so that both come to the same.
 
 use super::{LlcContext, LlcOutput, LlcRole, LlcStatus, LlcTimer, SAPIS, U, slot_of};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context};
-use crate::time::Instant;
-use crate::trace::{Category, Level};
+use crate::about::About as _;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Instant;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::{Imsi, Sapi, Tlli};
 use gannet_wire::llc::xid::{self, Parameter};
 use gannet_wire::llc::{N201_MAX, UFunction};
@@ -245,7 +246,7 @@ impl LlcContext {
             self.send_command(cx, out);
             return;
         }
-        cx.drop(Drop::LlcXidUnanswered, whose);
+        cx.drop_of(Drop::LlcXidUnanswered, whose);
         let has_block = self.block_sent(slot).is_some();
         if let Some(sapi) = SAPIS.get(slot) {
             let line = format_args!("TLLI {}: SAPI {sapi}: no response to XID", self.tlli);

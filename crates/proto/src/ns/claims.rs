@@ -12,12 +12,12 @@
 use super::procedures::answer_stranger;
 use super::vc::{Event, NsVc, Reset, Test, VcIndex, VcState};
 use super::{NsEntity, NsOutput};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context, Port};
-use crate::time::{Duration, Instant};
-use crate::timers::TimerKey;
-use crate::trace::{Category, Level};
 use core::net::{IpAddr, SocketAddr};
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::TimerKey;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context, Port};
 use gannet_wire::id::Nsei;
 use gannet_wire::ns::{Cause, Pdu, Status};
 

@@ -5,12 +5,12 @@ use super::sns;
 use super::vc::{Action, Block, Event, NsTimer, Reset, Test, Use, VcIndex, VcOrigin, VcState, step, step_ip};
 use super::{DEATH, FORGET_AFTER, NsEntity, NsOutput, NsRole, NsStatus, STATUS_ANSWERS_PER_S, octets};
 use crate::allowance::Allowance;
-use crate::drops::Drop;
-use crate::machine::{Batch, Context, Port};
-use crate::time::Duration;
-use crate::timers::TimerKey;
-use crate::trace::{Category, Level};
 use core::net::SocketAddr;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
+use gannet_machine::timers::TimerKey;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context, Port};
 use gannet_wire::id::Nsvci;
 use gannet_wire::ns::{Cause, Pdu, Status};
 

@@ -4,11 +4,11 @@ use super::procedures::answer_stranger;
 use super::table::NewVc;
 use super::vc::{Block, Event, Reset, Test, Use, VcIndex, VcOrigin, VcState};
 use super::{NsEntity, NsOutput, NsRole, octets};
-use crate::drops::Drop;
-use crate::frame::Frame;
-use crate::machine::{Batch, Context, Port};
-use crate::trace::{Category, Level};
 use core::net::SocketAddr;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context, Port};
 use gannet_wire::id::{Bvci, Nsei, Nsvci};
 use gannet_wire::ns::{self, Cause, Pdu, PduType, Status, UNITDATA_HEADER_LEN, Unitdata};
 

@@ -2,11 +2,11 @@
 
 use super::load_sharing::Member;
 use super::vc::{NsTimer, NsVc, VcCounters, VcIndex, VcOrigin, VcState};
-use crate::machine::Port;
-use crate::time::Instant;
-use crate::timers::Deadlines;
 use core::net::SocketAddr;
 use foldhash::fast::FixedState;
+use gannet_machine::Port;
+use gannet_machine::time::Instant;
+use gannet_machine::timers::Deadlines;
 use gannet_wire::id::{Nsei, Nsvci};
 use gannet_wire::ns::Cause;
 use std::collections::HashMap;

@@ -1,10 +1,10 @@
 //! Two entities on a link, in virtual time; and one entity against hand-made octets.
 
 use super::*;
-use crate::drops::Drop as Name;
-use crate::machine::Surroundings;
-use crate::time::Instant;
-use crate::trace::Quiet;
+use gannet_machine::Surroundings;
+use gannet_machine::drops::Drop as Name;
+use gannet_machine::time::Instant;
+use gannet_machine::trace::Quiet;
 use gannet_wire::ns::{Pdu, Status};
 use std::collections::VecDeque;
 

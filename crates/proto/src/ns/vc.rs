@@ -1,12 +1,12 @@
 //! One NS-VC: its states, its timers, and what it does on which event (08.16 clauses 7.2 to 7.4 [48.016]).
 
 use super::NsRole;
-use crate::machine::Port;
-use crate::time::Instant;
-use crate::timers::Deadlines;
 use VcState::{Blocked, BlockedLocally, Blocking, Dead, Resetting, Unblocked, Unblocking};
 use core::fmt;
 use core::net::SocketAddr;
+use gannet_machine::Port;
+use gannet_machine::time::Instant;
+use gannet_machine::timers::Deadlines;
 use gannet_wire::id::{Nsei, Nsvci};
 use gannet_wire::ns::Cause;
 

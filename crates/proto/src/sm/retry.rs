@@ -1,6 +1,6 @@
 //! One message that is sent again until it is answered, in three octets.
 
-use crate::time::{Duration, Instant};
+use gannet_machine::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 /// When a message is to be sent again, and how often it was sent: the upper 21 bits are the instant in units of 2^26 ns

@@ -7,9 +7,9 @@
 use super::N_PDU_MAX;
 use super::compression::COMPRESSED_MAX;
 use super::store::{Run, Store};
-use crate::drops::Drop;
-use crate::frame::Frame;
-use crate::machine::Context;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
 use gannet_wire::id::Nsapi;
 use gannet_wire::sndcp::{Compression, DATA_FIRST_LEN, DATA_NEXT_LEN, Header, Pdu, data_header};
 use serde::{Deserialize, Serialize};
@@ -253,8 +253,8 @@ impl Cutting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Surroundings;
-    use crate::trace::Quiet;
+    use gannet_machine::Surroundings;
+    use gannet_machine::trace::Quiet;
 
     const LIMITS: AcknowledgedLimits =
         AcknowledgedLimits { n_pdus_max: 200, octets_max: 3000, segments_max: 64 };

@@ -32,12 +32,13 @@ use super::compression::{
     Buffer, COMPRESSED_MAX, CompressionConfig, Compressions, Packed, Serving, Terms, Way,
 };
 use super::{N_PDU_MAX, NPdu};
-use crate::drops::Drop;
+use crate::about::About as _;
 use crate::few::Few;
-use crate::frame::Frame;
 use crate::llc::LlcRole;
-use crate::machine::{Batch, Context};
-use crate::trace::{Category, Level};
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::sndcp::{Header, Pdu};
 use serde::{Deserialize, Serialize};
@@ -252,7 +253,7 @@ impl Sndcp {
         let Served { sapi, acknowledged, .. } = served;
         let unconfirmed = acknowledged.as_ref().map_or(0, |acknowledged| acknowledged.store.len());
         let at_llc = acknowledged.as_ref().map_or(0, |acknowledged| acknowledged.store.segments());
-        (0..unconfirmed).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, setting.whose));
+        (0..unconfirmed).for_each(|_| cx.drop_of(Drop::SndcpUnconfirmed, setting.whose));
         let is_needed = !self.serving(sapi).acknowledged.is_empty();
         let Some(sap) = self.sap(sapi) else { return };
         sap.compressions.forget(nsapi);
@@ -277,13 +278,13 @@ impl Sndcp {
         out: &mut Outputs,
     ) {
         let Some(acknowledged) = self.acknowledged(nsapi) else {
-            cx.drop(Drop::SndcpUnexpected, setting.whose);
+            cx.drop_of(Drop::SndcpUnexpected, setting.whose);
             return;
         };
         match acknowledged.sequence(number) {
             Ok((_, 0)) => {}
             Ok((number, count)) => out.push(SndcpOutput::Confirmed { nsapi, number, count }),
-            Err(drop) => cx.drop(drop, setting.whose),
+            Err(drop) => cx.drop_of(drop, setting.whose),
         }
         let Some(sapi) = self.served(nsapi).map(|served| served.sapi) else { return };
         self.go_on(cx, setting, sapi, out);
@@ -338,7 +339,7 @@ impl Sndcp {
         out: &mut Outputs,
     ) {
         if self.serving(sapi).acknowledged.is_empty() {
-            cx.drop(Drop::SndcpUnexpected, setting.whose);
+            cx.drop_of(Drop::SndcpUnexpected, setting.whose);
             out.push(SndcpOutput::Release { sapi });
             return;
         }
@@ -371,7 +372,7 @@ impl Sndcp {
                 self.propose(setting, sapi, out);
             }
             Some(LinkState::Unused) | None => {
-                cx.drop(Drop::SndcpUnexpected, setting.whose);
+                cx.drop_of(Drop::SndcpUnexpected, setting.whose);
                 out.push(SndcpOutput::Release { sapi });
                 return;
             }
@@ -399,7 +400,7 @@ impl Sndcp {
     /// for a repetition; it counts a gap. LLC establishes the links anew.
     pub fn restore(&mut self, cx: &mut Context<'_>, whose: Option<Imsi>) {
         for acknowledged in self.served.iter_mut().filter_map(|served| served.acknowledged.as_mut()) {
-            (0..acknowledged.restore()).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, whose));
+            (0..acknowledged.restore()).for_each(|_| cx.drop_of(Drop::SndcpUnconfirmed, whose));
         }
         self.saps.iter_mut().for_each(|sap| sap.compressions.forget_sent());
     }
@@ -460,21 +461,21 @@ impl Sndcp {
             Ok(parsed) => parsed,
             Err(error) => {
                 cx.log_of(setting.whose, Category::Sndcp, Level::Info, format_args!("SN-PDU: {error}"));
-                cx.drop(Drop::SndcpMalformed, setting.whose);
+                cx.drop_of(Drop::SndcpMalformed, setting.whose);
                 return;
             }
         };
         if !self.is_established(sapi) {
-            cx.drop(Drop::SndcpNotEstablished, setting.whose);
+            cx.drop_of(Drop::SndcpNotEstablished, setting.whose);
             return;
         }
         let Pdu::Data { first } = header.pdu else {
-            cx.drop(Drop::SndcpUnacknowledged, setting.whose);
+            cx.drop_of(Drop::SndcpUnacknowledged, setting.whose);
             return;
         };
         let served = self.served(header.nsapi).filter(|served| served.sapi == sapi);
         let Some(acknowledged) = served.and_then(|served| served.acknowledged.as_mut()) else {
-            cx.drop(Drop::SndcpUnknownNsapi, setting.whose);
+            cx.drop_of(Drop::SndcpUnknownNsapi, setting.whose);
             return;
         };
         let joined = acknowledged.join(first, header.more, frame.get(start..).unwrap_or_default());
@@ -486,9 +487,9 @@ impl Sndcp {
         };
         match whole {
             Ok(Some(n_pdu)) => out.push(SndcpOutput::NPdu(n_pdu)),
-            Ok(None) => cx.drop(Drop::SndcpRepeated, setting.whose),
+            Ok(None) => cx.drop_of(Drop::SndcpRepeated, setting.whose),
             Err(drop) => {
-                cx.drop(drop, setting.whose);
+                cx.drop_of(drop, setting.whose);
                 self.establish(setting, sapi, out);
             }
         }
@@ -511,7 +512,7 @@ impl Sndcp {
         let acknowledged = self.acknowledged(nsapi).ok_or(Drop::SndcpUnknownNsapi)?;
         match acknowledged.order(joined.number) {
             Order::Repeated => return Ok(None),
-            Order::Gap => cx.drop(Drop::SndcpGap, whose),
+            Order::Gap => cx.drop_of(Drop::SndcpGap, whose),
             Order::Next => {}
         }
         Ok(Some(NPdu::plain(nsapi, frame)))

@@ -2,11 +2,12 @@
 
 use super::compression::{CompressionConfig, Compressions, Serving, Terms};
 use super::reassembly::{Reassembler, ReassemblyKey, Segment, Whole};
-use crate::drops::Drop;
-use crate::frame::Frame;
+use crate::about::About as _;
 use crate::llc::{KEPT_EVERY, LlcRole};
-use crate::machine::Context;
-use crate::trace::{Category, Level};
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::{Category, Level};
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::sndcp::{Compression, Header, Pdu};
 use serde::{Deserialize, Serialize};
@@ -97,7 +98,7 @@ pub fn receive(
     match try_receive(cx, reassembler, receiver, is_active, frame) {
         Ok(n_pdu) => n_pdu,
         Err(drop) => {
-            cx.drop(drop, receiver.whose);
+            cx.drop_of(drop, receiver.whose);
             None
         }
     }
@@ -150,9 +151,9 @@ pub fn answer_xid(cx: &mut Context<'_>, whose: Option<Imsi>, block: &[u8]) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Surroundings;
-    use crate::time::Duration;
-    use crate::trace::Quiet;
+    use gannet_machine::Surroundings;
+    use gannet_machine::time::Duration;
+    use gannet_machine::trace::Quiet;
 
     const RECEIVER: Receiver = Receiver { slot: 1, whose: None, compresses: false };
 

@@ -6,12 +6,13 @@
 //! oldest goes when it is too old or when there is no room.
 
 use super::N_PDU_MAX;
-use crate::drops::Drop;
-use crate::frame::Frame;
-use crate::machine::Context;
-use crate::time::{Duration, Instant};
-use crate::timers::{Deadlines, TimerKey, Timers};
+use crate::about::About as _;
 use foldhash::fast::FixedState;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::{Deadlines, TimerKey, Timers};
 use gannet_wire::id::{Imsi, Nsapi};
 use gannet_wire::sndcp::{Compression, SEGMENTS_MAX, UNITDATA_MODULUS};
 use std::collections::HashMap;
@@ -246,7 +247,7 @@ impl Reassembler {
 
     fn give_up(&mut self, cx: &mut Context<'_>, at: u32, drop: Drop) {
         if let Some(entry) = self.remove(at) {
-            cx.drop(drop, entry.whose);
+            cx.drop_of(drop, entry.whose);
         }
     }
 

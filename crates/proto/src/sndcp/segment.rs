@@ -1,9 +1,9 @@
 //! Segmentation in unacknowledged mode (04.65 clause 6.7 [44.065]).
 
 use super::{N_PDU_MAX, SndcpNsapi};
-use crate::drops::Drop;
-use crate::frame::Frame;
-use crate::machine::{Batch, Context};
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::{Batch, Context};
 use gannet_wire::sndcp::{
     Compression, Header, Pdu, SEGMENTS_MAX, UNITDATA_FIRST_LEN, UNITDATA_MODULUS, UNITDATA_NEXT_LEN,
 };
@@ -108,8 +108,8 @@ impl SndcpNsapi {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Surroundings;
-    use crate::trace::Quiet;
+    use gannet_machine::Surroundings;
+    use gannet_machine::trace::Quiet;
     use gannet_wire::id::{Nsapi, Sapi};
 
     fn cut(len: usize, n201_u: u16) -> (Result<(), Drop>, Vec<Vec<u8>>, SndcpNsapi) {
@@ -166,7 +166,7 @@ mod tests {
         let result = nsapi.unitdata_request(&mut around.context(), 500, frame, &mut out);
         assert_eq!((result, out.len(), nsapi.number), (Err(Drop::NoFrame), 0, 0));
         let mut frame = around.frames.copy_of(&[0; 20]).unwrap();
-        assert!(frame.prepend(&[0; crate::frame::HEADROOM - 3]));
+        assert!(frame.prepend(&[0; gannet_machine::frame::HEADROOM - 3]));
         let result = nsapi.unitdata_request(&mut around.context(), 500, frame, &mut out);
         assert_eq!(result, Err(Drop::SndcpNoRoom));
     }

@@ -1,9 +1,9 @@
 //! How often acknowledgements are asked for.
 
 use crate::pair::{Badness, Pair, SAPI, terms, windows};
+use gannet_machine::time::Duration;
 use gannet_proto::llc::Ciphering;
 use gannet_proto::llc::abm::{Options, Timing, Windows};
-use gannet_proto::time::Duration;
 use gannet_wire::llc::{Control, Header};
 
 /// Between two units.

@@ -1,10 +1,10 @@
 //! Whatever the path does to frames, units arrive once, whole and in order; a window does not stand, and a dead link is found.
 
 use crate::pair::{Badness, Pair, terms, windows};
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
 use gannet_proto::llc::abm::{FRAME_MAX, Options, Retransmission, Timing};
 use gannet_proto::llc::{Algorithm, Ciphering};
-use gannet_proto::rng::Rng;
-use gannet_proto::time::{Duration, Instant};
 use std::ops::Range;
 
 /// Seeds of an ordinary test. `GANNET_ABM_SEEDS` names others: `COUNT`, or `FROM..TO` without TO.

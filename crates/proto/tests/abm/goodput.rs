@@ -1,9 +1,9 @@
 //! What a path of 20,000 octets/s carries of units of 500 octets, and what is sent for nothing.
 
 use crate::pair::{Badness, Pair, SAPI, terms, windows};
+use gannet_machine::time::Duration;
 use gannet_proto::llc::Ciphering;
 use gannet_proto::llc::abm::{Options, Retransmission, Timing};
-use gannet_proto::time::Duration;
 
 const ROUND_TRIPS_MS: [u64; 4] = [1, 10, 100, 700];
 const UNITS: u32 = 6000;

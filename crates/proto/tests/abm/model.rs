@@ -3,13 +3,13 @@
 //! The model is the clauses written down as a table (states and U frames: 04.64 clauses 8.5 and 8.7 [44.064]) and as sets of
 //! numbers that count without end (I and S frames: clause 8.6). It shares nothing with the implementation but the formats.
 
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::abm::{
     Abm, Link, Options, Received, Retransmission, State, Timing, Unnumbered, Windows,
 };
 use gannet_proto::llc::{Ciphering, LlcOutput, LlcRole, ReleaseCause};
-use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Quiet;
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::{Control, Header, SackBitmap, Supervisory, UFunction};
 use proptest::collection::vec;

@@ -5,14 +5,14 @@
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::TimerKey;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::abm::{Options, State, Timing, Windows};
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, Terms};
-use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::rng::Rng;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::timers::TimerKey;
-use gannet_proto::trace::Quiet;
 use gannet_wire::id::{Sapi, Tlli};
 use gannet_wire::llc::{Control, Header};
 use std::collections::BTreeMap;

@@ -1,12 +1,12 @@
 //! Procedures one by one, octet by octet, and every name under which acknowledged mode drops.
 
 use crate::pair::{Badness, End, Pair, SAPI, terms, unit, windows};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::abm::{Abm, Options, Retransmission, Shared, Windows};
 use gannet_proto::llc::{Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole, LlcStatus, ReleaseCause};
-use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Quiet;
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::llc::{Control, FrmrInformation, Header, Supervisory, UFunction};
 

@@ -1,10 +1,10 @@
 //! How long a window stands: until a link is found dead, and until a lost end has arrived.
 
 use crate::pair::{Badness, End, Pair, SAPI, patience, terms, windows};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
 use gannet_proto::llc::Ciphering;
 use gannet_proto::llc::abm::{Options, Retransmission, Shared, Timing};
-use gannet_proto::time::{Duration, Instant};
 use gannet_wire::llc::{Control, Header};
 
 /// T200 in tenths of a second, and N200.

@@ -6,7 +6,7 @@
 
 use crate::tcp::{self, URG};
 use fastrand::Rng;
-use gannet_proto::frame::FramePool;
+use gannet_machine::frame::FramePool;
 use gannet_proto::sndcp::N_PDU_MAX;
 use gannet_proto::sndcp::rfc1144::{Compressor, Decompressor, Error, PacketType};
 use gannet_testkit::slcompress::{Reference, Type};

@@ -2,9 +2,9 @@
 //! while the node has something to do with the same mobile first.
 
 use crate::harness::{End, Pair, SAPI, SURE};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
 use gannet_proto::sndcp::SndcpConfig;
-use gannet_proto::time::{Duration, Instant};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::VecDeque;

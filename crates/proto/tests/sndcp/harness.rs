@@ -1,13 +1,13 @@
 //! Two ends with SNDCP over LLC, and a path between them.
 
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::TimerKey;
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, XidRequest};
-use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::rng::Rng;
 use gannet_proto::sndcp::{Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::timers::TimerKey;
-use gannet_proto::trace::Quiet;
 use gannet_proto::user_plane::{
     Output, Outputs, UserPlane, UserPlaneConfig, unitdata_indication, unitdata_request,
 };
@@ -68,7 +68,7 @@ impl End {
     /// Something that both layers are told.
     pub fn with<T>(
         &mut self,
-        act: impl FnOnce(&mut UserPlane<'_>, &mut gannet_proto::machine::Context<'_>) -> T,
+        act: impl FnOnce(&mut UserPlane<'_>, &mut gannet_machine::Context<'_>) -> T,
     ) -> T {
         let Self { llc, sndcp, config, out, around, .. } = self;
         act(&mut UserPlane { llc, sndcp, config, whose: None, out }, &mut around.context())
@@ -77,12 +77,7 @@ impl End {
     /// Something that SNDCP is told.
     pub fn tell<T>(
         &mut self,
-        act: impl FnOnce(
-            &mut Sndcp,
-            &mut gannet_proto::machine::Context<'_>,
-            &Setting<'_>,
-            &mut Batch<SndcpOutput>,
-        ) -> T,
+        act: impl FnOnce(&mut Sndcp, &mut gannet_machine::Context<'_>, &Setting<'_>, &mut Batch<SndcpOutput>) -> T,
     ) -> T {
         self.with(|both, cx| both.tell(cx, SAPI, act))
     }

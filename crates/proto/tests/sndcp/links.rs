@@ -2,11 +2,11 @@
 
 use crate::harness::{Badness, End, Pair, SAPI, SURE};
 use crate::tcp::segment;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
 use gannet_proto::llc::{Confirmed, LlcContext, LlcRole};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
 use gannet_proto::sndcp::{Sndcp, SndcpConfig, SndcpOutput, Whole};
-use gannet_proto::time::Duration;
 use gannet_wire::id::Nsapi;
 
 fn n_pdu(number: u16) -> Vec<u8> {
@@ -110,10 +110,8 @@ fn n_pdu_numbers_across_a_routing_area_update() {
     pair.ms.send_sure();
     (0..3).for_each(|_| assert!(pair.step()));
     // LLGMM-RESET: what is on its way belongs to the former link.
-    pair.sgsn
-        .llc
-        .reset_request(&mut pair.sgsn.around.context(), &mut gannet_proto::machine::Batch::default());
-    pair.ms.llc.reset_request(&mut pair.ms.around.context(), &mut gannet_proto::machine::Batch::default());
+    pair.sgsn.llc.reset_request(&mut pair.sgsn.around.context(), &mut gannet_machine::Batch::default());
+    pair.ms.llc.reset_request(&mut pair.ms.around.context(), &mut gannet_machine::Batch::default());
     pair.sgsn.sndcp.reset_indication();
     pair.ms.sndcp.reset_indication();
     pair.forget_path();

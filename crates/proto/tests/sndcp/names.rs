@@ -1,9 +1,9 @@
 //! What is not accepted has a name, and does no harm.
 
 use crate::harness::{BARE, End, FRAMES, SAPI, SURE};
-use gannet_proto::drops::Drop;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
 use gannet_proto::llc::{Confirmed, LlcRole};
-use gannet_proto::machine::Context;
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
 use gannet_proto::sndcp::{NPdu, Sndcp, SndcpConfig, SndcpOutput};
 use gannet_wire::id::Nsapi;

@@ -3,8 +3,8 @@
 use crate::harness::{BARE, End, SAPI, SURE};
 use crate::names::{drops, give, mobile};
 use crate::tcp::{segment, text};
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::FramePool;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::FramePool;
 use gannet_proto::llc::LlcRole;
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
 use gannet_proto::sndcp::rfc1144::{self, PacketType};

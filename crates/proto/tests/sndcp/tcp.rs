@@ -1,6 +1,6 @@
 //! A file in TCP segments, and what a receiver takes of them.
 
-use gannet_proto::rng::Rng;
+use gannet_machine::rng::Rng;
 
 const MSS: usize = 1000;
 

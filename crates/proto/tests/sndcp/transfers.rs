@@ -2,7 +2,7 @@
 
 use crate::harness::{BARE, Badness, Pair, SAPI, SURE};
 use crate::tcp::File;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_proto::sndcp::SndcpConfig;
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};

@@ -7,10 +7,10 @@ use crate::output::Way;
 use crate::page_exchange::PageExchange;
 use crate::udp::SendQueue;
 use core::net::SocketAddr;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
-use gannet_proto::machine::{Peer, Port};
-use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::{Category, Level, TraceSink};
+use gannet_machine::{Peer, Port};
 use gannet_trace::pcapng::Direction;
 use mio::Interest;
 

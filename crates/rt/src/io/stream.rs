@@ -3,9 +3,9 @@
 use super::{Arrival, ENDPOINT_TOKENS, Endpoint, Io, Kind, Origin, Owner};
 use crate::tcp::{Tcp, TcpConfig};
 use core::fmt;
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::{Peer, Port, StreamState};
-use gannet_proto::trace::{Level, TraceSink};
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Level, TraceSink};
+use gannet_machine::{Peer, Port, StreamState};
 use gannet_trace::pcapng::Direction;
 use mio::unix::SourceFd;
 use mio::{Interest, Token};

@@ -1,6 +1,6 @@
 //! `log gsmtap`: each line as a GSMTAP datagram, for Wireshark to show among the frames it is about.
 
-use gannet_proto::trace::{Category, Level};
+use gannet_machine::trace::{Category, Level};
 use gannet_wire::gsmtap::{Header, PayloadType};
 use gannet_wire::gsmtap_log::{self, LogLine};
 use std::io;

@@ -1,7 +1,7 @@
 //! How many lines a category may write of one level: a peer that says nonsense, each piece of which is worth a line, is not to fill a disk.
 
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Level;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Level;
 
 /// Between two lines in the long run.
 const EACH: Duration = Duration::from_millis(10);

@@ -7,7 +7,7 @@ use gannet_demux::device::{Device, DeviceConfig};
 use gannet_demux::umem::{Holder, Umem};
 use gannet_demux::xsk::Statistics;
 use gannet_demux::{ByRing, Ring};
-use gannet_proto::frame::{FramePool, StaticBuffer};
+use gannet_machine::frame::{FramePool, StaticBuffer};
 use std::ffi::CString;
 use std::io;
 

@@ -9,10 +9,10 @@
     reason = "a test fails by panicking"
 )]
 
-use gannet_proto::frame::Frame;
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port, StreamState};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::timers::TimerKey;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::TimerKey;
+use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port, StreamState};
 use gannet_rt::log::LogSink;
 use gannet_rt::{Clock, EventLoop, LoopConfig};
 
@@ -73,6 +73,7 @@ impl Relay {
 impl Machine for Relay {
     type Command = Order;
     type Event = Told;
+    type Rule = core::convert::Infallible;
 
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<Order>>) {
         while let Some(input) = inputs.pop() {

@@ -1,10 +1,10 @@
 //! The node under test, and its peers as a process in their own namespace.
 
-use gannet_proto::frame::Frame;
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
-use gannet_proto::time::Duration;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::Duration;
+use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::classifier::{Block, Key, Rule, RuleChange};
+use gannet_qos::class::{Class, Precedence};
 use gannet_rt::alloc_count::allocations;
 use gannet_rt::log::{LogSink, TargetOptions};
 use gannet_rt::{
@@ -113,7 +113,7 @@ pub fn answer(teid: u32, len: usize) -> Vec<u8> {
 /// Sends every classified T-PDU to the last peer that said something on Gb, with its name in front.
 #[derive(Default)]
 pub struct Forward {
-    out: Batch<Output<()>>,
+    out: Batch<Output<(), gannet_proto::classifier::RuleChange>>,
     gb_peer: Option<Peer>,
     plain: u64,
     classified: u64,
@@ -132,6 +132,7 @@ impl Forward {
 impl Machine for Forward {
     type Command = ();
     type Event = ();
+    type Rule = gannet_proto::classifier::RuleChange;
 
     fn handle_input(&mut self, _: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
         while let Some(input) = inputs.pop() {
@@ -190,7 +191,11 @@ impl Machine for Forward {
         }
     }
 
-    fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<()>>) {
+    fn poll_output(
+        &mut self,
+        _: &mut Context<'_>,
+        outputs: &mut Batch<Output<(), gannet_proto::classifier::RuleChange>>,
+    ) {
         while let Some(output) = self.out.pop() {
             outputs.push(output);
         }
@@ -247,7 +252,7 @@ pub fn node_under_test() -> ExitCode {
     let clock = Clock::start();
     let mut log = LogSink::new(clock);
     let mut options = TargetOptions::default();
-    options.set_all_levels(gannet_proto::trace::Level::Info);
+    options.set_all_levels(gannet_machine::trace::Level::Info);
     // The test waits for lines of standard output.
     log.add_writer(Box::new(std::io::stdout()), options);
     let udp = UdpConfig::new(SocketAddr::new(of("GANNET_TEST_GN").parse().unwrap(), 2152)).record_as("Gn");

@@ -2,13 +2,13 @@
 
 use crate::octets;
 use core::net::Ipv4Addr;
+use gannet_machine::drops::{Drop, DropCounters};
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::{Peer, Port};
 use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{ApnConfig, GgsnConfig};
 use gannet_node::ms::{MsCommand, MsConfig, MsEvent, NPduDelivery};
 use gannet_node::sgsn::{GgsnPeer, SgsnConfig, SgsnEvent};
-use gannet_proto::drops::{Drop, DropCounters};
-use gannet_proto::machine::{Peer, Port};
-use gannet_proto::time::{Duration, Instant};
 use gannet_sim::gprs::{GGSN_GN, GprsWorld, Happening, Node, SGSN_GB, SGSN_GN, WorldConfig, bss_address};
 use gannet_sim::link::LinkProfile;
 use gannet_wire::id::{Bvci, CellId, Imsi, Nsapi, Nsei, Nsvci, Plmn, Rai, Teid, Tlli};

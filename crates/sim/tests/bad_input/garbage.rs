@@ -3,13 +3,13 @@
 use crate::bench::{Bench, MOBILES, Sent, bvci};
 use crate::octets;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use gannet_machine::Peer;
+use gannet_machine::drops::Drop;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::Duration;
 use gannet_node::bss::gb_port;
 use gannet_node::ggsn::{PORT_GTP_C, PORT_GTP_U, PORT_TUN};
 use gannet_node::sgsn::{GB, GTP_C, GTP_U};
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::Peer;
-use gannet_proto::rng::Rng;
-use gannet_proto::time::Duration;
 use gannet_sim::gprs::{GGSN_GN, Node, SGSN_GB, SGSN_GN, bss_address};
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::Cause;

@@ -3,12 +3,12 @@
 use crate::bench::{Bench, HOST, MOBILES, NSAPI, imsi};
 use crate::octets;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
+use gannet_machine::{Peer, Port};
 use gannet_node::ggsn::{ApnConfig, Ggsn, GgsnConfig, PORT_GTP_C};
 use gannet_node::ms::{Failure, MsCommand, MsEvent, Procedure};
 use gannet_node::sgsn::{ApnRoute, GTP_C, GTP_U, GgsnPeer, SgsnEvent};
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::{Peer, Port};
-use gannet_proto::time::Duration;
 use gannet_sim::gprs::{GGSN_GN, Node, SGSN_GN, WorldConfig};
 use gannet_sim::link::LinkProfile;
 use gannet_wire::gtp::Message;

@@ -4,12 +4,12 @@
 use crate::bench::{Bench, MOBILES, NSEI, bvci, cell_id};
 use crate::garbage::{mutated, random_octets};
 use crate::octets::{bssgp, bssgp_in, ns as unitdata, sealed, ui, ul_unitdata};
+use gannet_machine::drops::Drop;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::Duration;
 use gannet_node::bss::{Command as BssCommand, UM};
 use gannet_node::ms::MsCommand;
 use gannet_node::sgsn::GB;
-use gannet_proto::drops::Drop;
-use gannet_proto::rng::Rng;
-use gannet_proto::time::Duration;
 use gannet_sim::gprs::Node;
 use gannet_wire::bssgp::ie::Cause;
 use gannet_wire::bssgp::signalling::Status;

@@ -2,13 +2,13 @@
 
 use crate::bench::{Bench, MOBILES, bvci, cell_id};
 use crate::octets;
+use gannet_machine::Peer;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
 use gannet_node::bss::Command as BssCommand;
 use gannet_node::ms::MsCommand;
 use gannet_node::sgsn::flows::Ingress;
 use gannet_node::sgsn::{GB, PduLifetimes};
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::Peer;
-use gannet_proto::time::Duration;
 use gannet_sim::gprs::{Node, bss_address};
 use gannet_sim::link::LinkProfile;
 use gannet_wire::bssgp::Message;

@@ -2,10 +2,10 @@
 
 use crate::bench::{Bench, Sent, imsi};
 use crate::octets::{self, l3_in, sealed, ui};
+use gannet_machine::Peer;
+use gannet_machine::drops::Drop;
+use gannet_machine::rng::Rng;
 use gannet_node::sgsn::GB;
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::Peer;
-use gannet_proto::rng::Rng;
 use gannet_sim::gprs::{Node, SGSN_GB, bss_address};
 use gannet_wire::id::{PTmsi, Sapi, Tlli};
 use gannet_wire::l3::L3Message;

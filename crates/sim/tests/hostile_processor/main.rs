@@ -6,8 +6,8 @@
 
 mod node;
 
-use gannet_proto::rng::Rng;
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
 use gannet_sim::processor::Disturbance;
 use node::{Costs, MOBILES, Node, What};
 use std::ops::Range;

@@ -1,18 +1,18 @@
 //! An SGSN with ten mobiles under a processor, driven as a loop that never sleeps drives it: a ring, turns, slices.
 
 use core::net::{Ipv4Addr, SocketAddr};
+use gannet_machine::drops::Drop;
+use gannet_machine::load::{Load, TurnCost};
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Input, Machine, Output, Peer, Surroundings};
 use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{ApnConfig, GgsnConfig};
 use gannet_node::ms::{MsCommand, MsConfig};
 use gannet_node::sgsn::{GB, GTP_C, GTP_U, GgsnPeer, Sgsn, SgsnCommand, SgsnConfig};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::drops::Drop;
+use gannet_proto::classifier::{Key, RuleChange};
 use gannet_proto::gtp::Version;
-use gannet_proto::load::{Load, TurnCost};
-use gannet_proto::machine::{Batch, Input, Machine, Output, Peer, Surroundings};
-use gannet_proto::qos::classifier::{Key, RuleChange};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Quiet;
 use gannet_sim::gprs::{GGSN_GN, GprsWorld, SGSN_GB, SGSN_GN, WorldConfig, bss_address};
 use gannet_sim::link::LinkProfile;
 use gannet_sim::processor::Processor;

@@ -1,11 +1,11 @@
 //! The network service as an operator wrote it, as the SGSN node takes it.
 
 use core::net::SocketAddr;
+use gannet_machine::Port;
+use gannet_machine::time::Duration;
 use gannet_node::sgsn::{GB, GB_FURTHER, IpSns, NsTimers, NsvcConfig};
 use gannet_ops::config::ns::{NsBind, NsConfig};
-use gannet_proto::machine::Port;
 use gannet_proto::ns::sns::LocalEndpoint;
-use gannet_proto::time::Duration;
 use gannet_wire::ns::IpElement;
 
 /// The sockets of NS, the first of which may have a driver's help.

@@ -4,7 +4,7 @@ use super::super::bed::{GB_LOAD, GB_PORT, GB_SGSN, GN_SGSN};
 use super::template::Template;
 use super::{BATCH, Options, READY, TURNS, Toil, bvci, tlli, user_of};
 use core::net::SocketAddr;
-use gannet_proto::frame::{Frame, FramePool};
+use gannet_machine::frame::{Frame, FramePool};
 use gannet_rt::{Companion, Datagrams};
 use gannet_wire::gtp::v1u::GPdu;
 use std::collections::{HashMap, VecDeque};

@@ -5,7 +5,7 @@
 
 use super::super::bed::{GB_LOAD, GB_PORT, GB_SGSN};
 use core::net::Ipv4Addr;
-use gannet_proto::frame::Frame;
+use gannet_machine::frame::Frame;
 use gannet_wire::bssgp::DlUnitdata;
 use gannet_wire::bssgp::ie::{PduLifetime, QosProfile};
 use gannet_wire::fcs24::fcs24;
@@ -119,7 +119,7 @@ fn lower(ends: Ends, above: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_proto::frame::FramePool;
+    use gannet_machine::frame::FramePool;
 
     #[test]
     fn what_is_put_around_an_n_pdu_can_be_read_again() {

@@ -18,7 +18,7 @@ use super::traffic::{
 use super::{Load, LoadConfig, LoadError, Order, Outcome, Phase, Progress, Stats, User};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use gannet_proto::rng::Rng;
+use gannet_machine::rng::Rng;
 use gannet_proto::user_plane::needs_acknowledged_mode;
 use gannet_wire::l3::ie::ReliabilityClass;
 use offered::{Asked, Counters};

@@ -9,7 +9,7 @@ use crate::load::traffic::{Direction, FlowSpec, Group, GroupResult, PAUSE, Pacin
 use crate::load::{Event, Load, LoadError};
 use core::cmp::Reverse;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use gannet_proto::rng::Rng;
+use gannet_machine::rng::Rng;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::rc::Rc;
@@ -375,7 +375,7 @@ impl Sockets {
             if !more {
                 let next = calendar.next_ns().unwrap_or(u64::MAX).saturating_sub(nanos(begin.elapsed()));
                 slept = Duration::from_nanos(next.min(1_000_000));
-                load.poll(gannet_proto::time::Duration(nanos(slept)))?;
+                load.poll(gannet_machine::time::Duration(nanos(slept)))?;
             }
             pauses.turn(begin.elapsed(), slept);
         }
@@ -406,7 +406,7 @@ impl Sockets {
         let begin = Instant::now();
         let (mut seen, mut last) = (self.ends.borrow().arrived, begin);
         while begin.elapsed() < DRAIN.0 && last.elapsed() < DRAIN.1 {
-            load.poll(gannet_proto::time::Duration::from_millis(1))?;
+            load.poll(gannet_machine::time::Duration::from_millis(1))?;
             let arrived = self.ends.borrow().arrived;
             if arrived != seen {
                 (seen, last) = (arrived, Instant::now());

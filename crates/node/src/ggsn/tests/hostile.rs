@@ -72,7 +72,7 @@ fn garbage_and_malformed_requests() {
 #[test]
 fn damaged_messages() {
     let mut net = Net::new(|config| config.apns[0].prefix_length = 16);
-    let mut dice = gannet_proto::rng::Rng::seeded(42);
+    let mut dice = gannet_machine::rng::Rng::seeded(42);
     let update = UpdateRequest {
         teid_data: Some(Teid(1)),
         sgsn_control: Some(OTHER_SGSN),
@@ -80,7 +80,7 @@ fn damaged_messages() {
         qos: Some(qos()),
         ..UpdateRequest::new(Nsapi(5))
     };
-    let below = |dice: &mut gannet_proto::rng::Rng, end: usize| {
+    let below = |dice: &mut gannet_machine::rng::Rng, end: usize| {
         usize::try_from(dice.below(u64::try_from(end).unwrap())).unwrap()
     };
     for n in 0..20_000_u16 {

@@ -11,11 +11,11 @@ mod static_addresses;
 
 use super::*;
 use core::net::SocketAddr;
-use gannet_proto::drops::{Drop, DropCounters};
-use gannet_proto::frame::Frame;
-use gannet_proto::machine::Surroundings;
-use gannet_proto::time::Instant;
-use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_machine::Surroundings;
+use gannet_machine::drops::{Drop, DropCounters};
+use gannet_machine::frame::Frame;
+use gannet_machine::time::Instant;
+use gannet_machine::trace::{Category, Level, Owner, TraceSink};
 use gannet_wire::gtp::header::{Header, message_type};
 use gannet_wire::gtp::v1c::{
     CreateRequest, CreateResponse, Created, DeleteRequest, DeleteResponse, EchoResponse, ErrorIndication,
@@ -56,7 +56,7 @@ impl TraceSink for Kept {
     fn line(&mut self, _: Category, _: Level, line: core::fmt::Arguments<'_>) {
         self.lines.push(line.to_string());
     }
-    fn dropped(&mut self, drop: Drop, _: Option<Imsi>) {
+    fn dropped(&mut self, drop: Drop, _: Option<Owner>) {
         self.drops.add(drop);
     }
 }

@@ -1,7 +1,7 @@
 //! Who may say what of a context. The stranger has an address of its own and knows every endpoint of the others.
 
 use super::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gtp::{TeidKey, flow_label};
 use gannet_wire::gtp::v0;
 use gannet_wire::gtp::v1c::{

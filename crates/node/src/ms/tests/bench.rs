@@ -1,12 +1,12 @@
 //! A small network for the mobiles: one logical link for each, and whatever the test lets it say.
 
 use super::super::*;
-use gannet_proto::drops::{Drop as Dropped, DropCounters};
+use gannet_machine::Surroundings;
+use gannet_machine::drops::{Drop as Dropped, DropCounters};
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{Category, Level, Owner, TraceSink};
 use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, peek};
-use gannet_proto::machine::Surroundings;
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
 use gannet_wire::id::{CellId, Imsi, Plmn, Sapi, Tlli};
 use gannet_wire::l3::gmm::{AttachAccept, RauAccept};
@@ -37,7 +37,7 @@ impl TraceSink for Told {
         self.lines.push(text.to_string());
     }
 
-    fn dropped(&mut self, drop: Dropped, _: Option<Imsi>) {
+    fn dropped(&mut self, drop: Dropped, _: Option<Owner>) {
         self.drops.add(drop);
     }
 }

@@ -2,12 +2,12 @@
 
 use super::super::*;
 use super::bench::*;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
 use gannet_proto::llc::abm::{LinkConfig, LinksConfig};
 use gannet_proto::llc::{Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole};
-use gannet_proto::rng::Rng;
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
 use gannet_proto::sndcp::{Reassembler, Receiver, Sndcp};
-use gannet_proto::time::{Duration, Instant};
 use gannet_proto::um::UmKind;
 use gannet_proto::user_plane::{self, UserPlane, UserPlaneConfig};
 use gannet_wire::id::{Sapi, Tlli};

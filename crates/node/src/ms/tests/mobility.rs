@@ -1,7 +1,7 @@
 use super::super::*;
 use super::bench::*;
+use gannet_machine::time::Duration;
 use gannet_proto::gmm::ms::{GmmMsState, Service};
-use gannet_proto::time::Duration;
 use gannet_proto::um::{BROADCAST, PagedIdentity, UmKind};
 use gannet_wire::id::{Sapi, Tlli, TlliKind};
 use gannet_wire::l3::GmmMessage;

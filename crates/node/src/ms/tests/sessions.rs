@@ -1,6 +1,6 @@
 use super::super::*;
 use super::bench::*;
-use gannet_proto::time::Duration;
+use gannet_machine::time::Duration;
 use gannet_wire::id::Sapi;
 use gannet_wire::l3::sm::{ActivateReject, DeactivateAccept, DeactivateRequest};
 use gannet_wire::l3::{GmmMessage, SmMessage};

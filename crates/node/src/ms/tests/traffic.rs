@@ -1,8 +1,8 @@
 use super::super::*;
 use super::bench::*;
+use gannet_machine::time::Duration;
 use gannet_proto::llc::{Layer3Offer, XidRequest};
 use gannet_proto::sndcp::{Reassembler, Receiver, SndcpNsapi, receive};
-use gannet_proto::time::Duration;
 use gannet_proto::um::{BROADCAST, UmKind};
 use gannet_wire::id::{Sapi, Tlli};
 use gannet_wire::l3::SmMessage;
@@ -148,7 +148,7 @@ fn packets_without_a_way_are_dropped_by_name() {
     bench.packet(0, &[0x60; 48]);
     assert_eq!(bench.around.trace.drops.get(Drop::MsOtherAddressType), 1);
     let mut frame = bench.around.frames.copy_of(&packet(84)).unwrap();
-    assert!(frame.prepend(&[0x45; gannet_proto::frame::HEADROOM - 8]));
+    assert!(frame.prepend(&[0x45; gannet_machine::frame::HEADROOM - 8]));
     bench.order(MsCommand::SendNpdu { mobile: 0, nsapi: NSAPI, frame });
     assert_eq!(bench.around.trace.drops.get(Drop::MsNoRoom), 1);
     bench.packet(0, &packet(1521));

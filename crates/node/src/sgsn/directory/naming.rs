@@ -4,7 +4,7 @@
 use super::BvcAddress;
 use crate::sgsn::Sgsn;
 use crate::slots::Slot;
-use gannet_proto::qos::classifier::Key;
+use gannet_proto::classifier::Key;
 use gannet_wire::id::{PTmsi, Tlli};
 
 impl Sgsn {

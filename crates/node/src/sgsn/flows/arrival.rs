@@ -6,17 +6,18 @@ use crate::sgsn::contexts::{ContextRef, Contexts};
 use crate::sgsn::directory::Directory;
 use crate::sgsn::{GTP_U, Sgsn, SgsnCommand, is_gb, owner};
 use crate::slots::Slot;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::prefetch::Prefetch;
+use gannet_machine::time::Duration;
+use gannet_machine::timers::TimerKey;
+use gannet_machine::{Batch, Context, Input};
+use gannet_proto::about::About as _;
+use gannet_proto::classifier::{Block, RuleChange};
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gtp::ContextName;
-use gannet_proto::machine::{Batch, Context, Input};
-use gannet_proto::prefetch::Prefetch;
-use gannet_proto::qos::class::Class;
-use gannet_proto::qos::classifier::{Block, RuleChange};
-use gannet_proto::qos::flow_queues::Dropped;
-use gannet_proto::time::Duration;
-use gannet_proto::timers::TimerKey;
+use gannet_qos::class::Class;
+use gannet_qos::flow_queues::Dropped;
 use gannet_wire::bssgp::unitdata::UlUnitdata;
 use gannet_wire::id::{Tlli, TlliKind};
 use gannet_wire::{gtp, ns};
@@ -158,7 +159,7 @@ impl Sgsn {
         // The marks are in memory of their own, which those that are served need not touch.
         let unreachable = view.blocked && flows.mark(slot) & UNREACHABLE != 0;
         if unreachable && !self.may_hold(cx, view.queued.pdus) {
-            cx.drop(Drop::HeldFull, self.imsi_of(slot));
+            cx.drop_of(Drop::HeldFull, self.imsi_of(slot));
             self.gmm(cx, slot, GmmEvent::DownlinkData);
             return Ok(());
         }
@@ -190,7 +191,7 @@ impl Sgsn {
     /// Something was dropped so that something else has room, or because it has none itself.
     fn gave_way(&mut self, cx: &mut Context<'_>, arrived: u32, gone: &Dropped<Frame>) {
         let Some((name, context)) = self.context_of_flow(gone.flow) else { return };
-        cx.drop(gone.reason, self.imsi_of(context.mobile));
+        cx.drop_of(gone.reason, self.imsi_of(context.mobile));
         if let Some(flows) = &mut self.flows
             && flows.mark(context.mobile) & UNREACHABLE != 0
             && (gone.flow != arrived || gone.reason == Drop::FlowQueuePushedOut)

@@ -14,16 +14,17 @@ use crate::sgsn::mobile::{Bearer, Mobile};
 use crate::sgsn::user_plane::Allowance;
 use crate::sgsn::{Sgsn, SgsnConfig, owner};
 use crate::slots::Slot;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::prefetch::Prefetch;
+use gannet_machine::time::Instant;
+use gannet_machine::{Context, Output};
+use gannet_proto::about::About as _;
 use gannet_proto::bssgp::flow_control::{Feedback, Whose};
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
-use gannet_proto::machine::{Context, Output};
-use gannet_proto::prefetch::Prefetch;
-use gannet_proto::qos::class::CellClass;
-use gannet_proto::qos::classifier::{Block, RuleChange};
-use gannet_proto::qos::flow_queues::Served;
+use gannet_proto::classifier::{Block, RuleChange};
 use gannet_proto::sndcp::N_PDU_MAX;
-use gannet_proto::time::Instant;
+use gannet_qos::class::CellClass;
+use gannet_qos::flow_queues::Served;
 use gannet_wire::id::Nsapi;
 
 /// The mobile is not READY, or is suspended.
@@ -327,7 +328,7 @@ impl Sgsn {
             let (flow, mut gone) = (flow_of(bearer.name), 0);
             let crossed_low = flows.queues.expire(flow, before, |_, _| {
                 gone += 1;
-                cx.drop(why, whose);
+                cx.drop_of(why, whose);
             });
             flows.held -= gone;
             left += flows.queues.backlog(flow).pdus;

@@ -12,9 +12,9 @@ use super::Flows;
 use crate::sgsn::Sgsn;
 use crate::sgsn::quality::N_PDU_OCTETS_MAX;
 use crate::slots::Slot;
-use gannet_proto::qos::class::CellClass;
-use gannet_proto::qos::classifier::Policer;
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::time::{Duration, Instant};
+use gannet_proto::classifier::Policer;
+use gannet_qos::class::CellClass;
 use gannet_wire::id::Nsapi;
 use std::collections::VecDeque;
 

@@ -28,15 +28,16 @@ use super::contexts::{ContextRef, Contexts};
 use super::quality::{N_PDU_OCTETS_MAX, Treatment};
 use super::{Sgsn, SgsnConfig};
 use crate::slots::Slot;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::{Context, Output};
+use gannet_proto::about::About as _;
+use gannet_proto::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::gtp::{ContextName, Version};
-use gannet_proto::machine::{Context, Output};
-use gannet_proto::qos::class::{CellClass, Precedence};
-use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
-use gannet_proto::qos::flow_queues::{self, CellConfig, Cost, Dropped, FlowConfig, FlowQueues, Limit};
-use gannet_proto::qos::token_bucket::Rate;
-use gannet_proto::time::{Duration, Instant};
+use gannet_qos::class::{CellClass, Precedence};
+use gannet_qos::flow_queues::{self, CellConfig, Cost, Dropped, FlowConfig, FlowQueues, Limit};
+use gannet_qos::token_bucket::Rate;
 use gannet_wire::id::{Imsi, Nsapi, Tid};
 use leaking::Leaking;
 use starved::Starved;
@@ -364,7 +365,7 @@ impl Sgsn {
         let mut gone = 0;
         flows.queues.remove(flow_of(name), |_, _| {
             gone += 1;
-            cx.drop(Drop::FlowQueueContextGone, whose);
+            cx.drop_of(Drop::FlowQueueContextGone, whose);
         });
         if flows.mark(slot) & blocking::UNREACHABLE != 0 {
             flows.held -= gone;

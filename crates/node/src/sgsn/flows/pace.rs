@@ -1,16 +1,16 @@
 //! What an N-PDU costs, as far as the turns of a driver show it.
 //!
-//! A driver says what a turn has spent on packets ([`gannet_proto::load::TurnCost`]). That is time by the clock: now and then something
+//! A driver says what a turn has spent on packets ([`gannet_machine::load::TurnCost`]). That is time by the clock: now and then something
 //! else had the processor meanwhile, and some turns did what nobody could take away from it. So the cost is the lower quartile of what
 //! the turns of a fifth of a second took: three quarters of these would have to be disturbed, each of which is shorter than the time for which a
 //! process keeps the processor at the least. Nothing is carried over from one such window to the next. A turn with a single packet counts as
 //! one with many, so that there are windows where there is little to do.
 //!
 //! It moves nothing but the limit of the node's real time. How many packets may wait for the processor follows from what it serves
-//! ([`gannet_proto::qos::flow_queues`]), and of the rounds all quanta and costs change alike.
+//! ([`gannet_qos::flow_queues`]), and of the rounds all quanta and costs change alike.
 
-use gannet_proto::qos::flow_queues::Cost;
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::time::{Duration, Instant};
+use gannet_qos::flow_queues::Cost;
 
 /// A window is so long, and has so many turns, at the least.
 const WINDOW: Duration = Duration::from_millis(200);

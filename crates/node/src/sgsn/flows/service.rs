@@ -4,14 +4,15 @@ use super::Flows;
 use crate::sgsn::Sgsn;
 use crate::sgsn::contexts::ContextRef;
 use crate::sgsn::gb::TOGETHER;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
-use gannet_proto::kept::Keeper;
-use gannet_proto::machine::Context;
-use gannet_proto::prefetch::Prefetch;
-use gannet_proto::qos::classifier::{Block, RuleChange};
-use gannet_proto::qos::flow_queues::{Coming, Served};
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::kept::Keeper;
+use gannet_machine::prefetch::Prefetch;
+use gannet_machine::time::{Duration, Instant};
+use gannet_proto::about::About as _;
+use gannet_proto::classifier::{Block, RuleChange};
+use gannet_qos::flow_queues::{Coming, Served};
 use gannet_wire::sndcp::DATA_FIRST_LEN;
 
 /// N-PDUs of one batch: few enough that a driver can look at what arrives in between, enough that the state of their
@@ -67,7 +68,7 @@ impl Sgsn {
             self.classify(RuleChange::Unblock(self.driver_key(name), Block::QueueFull));
         }
         if served.since + self.config.held_lifetime < cx.now {
-            cx.drop(Drop::HeldTooLong, self.imsi_of(mobile));
+            cx.drop_of(Drop::HeldTooLong, self.imsi_of(mobile));
             return;
         }
         self.send_n_pdu(cx, mobile, nsapi, served.item);

@@ -16,12 +16,13 @@
 use super::super::Sgsn;
 use super::super::directory::BvcAddress;
 use crate::slots::Slot;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_proto::about::About as _;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::{GmmEvent, GmmState};
-use gannet_proto::machine::Context;
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::{Cause, RaCapUpdCause};
 use gannet_wire::bssgp::signalling::{FlowControlBvc, FlowControlMs, LlcDiscarded, RaCapabilityUpdateAck};
@@ -46,7 +47,7 @@ impl Sgsn {
         what: core::fmt::Arguments<'_>,
         slot: Option<Slot>,
     ) {
-        cx.drop(Drop::BssgpForeignMobile, slot.and_then(|slot| self.imsi_of(slot)));
+        cx.drop_of(Drop::BssgpForeignMobile, slot.and_then(|slot| self.imsi_of(slot)));
         let BvcAddress { nsei, bvci } = bvc;
         match slot.and_then(|slot| self.mobiles.get(slot)) {
             Some(mobile) => {
@@ -119,7 +120,7 @@ impl Sgsn {
             }
             return;
         };
-        (0..frames).for_each(|_| cx.drop(Drop::SgsnDiscardedByBss, self.imsi_of(slot)));
+        (0..frames).for_each(|_| cx.drop_of(Drop::SgsnDiscardedByBss, self.imsi_of(slot)));
         self.gb.flow.take_out(cx, index, Some(slot.index), u64::from(octets));
     }
 

@@ -13,13 +13,14 @@ use super::super::config::CellChange;
 use super::super::directory::BvcAddress;
 use super::super::{Sgsn, owner};
 use crate::slots::Slot;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Instant;
+use gannet_machine::trace::{Category, Level};
+use gannet_proto::about::About as _;
 use gannet_proto::bssgp::bvc::FEATURE_INR;
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gmm::{Cell, MmState};
-use gannet_proto::machine::Context;
-use gannet_proto::time::Instant;
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::{FlushAction, RadioCause};
 use gannet_wire::bssgp::signalling::{FlushLlAck, MobileRef};
@@ -180,7 +181,7 @@ impl Sgsn {
             let flush = Flush { nsei: old.nsei, cell, to };
             let due = cx.now + self.config.cell_change.flush_timeout;
             if self.gb.changes.ask(slot, flush, due) {
-                cx.drop(Drop::SgsnFlushUnanswered, imsi);
+                cx.drop_of(Drop::SgsnFlushUnanswered, imsi);
             }
             self.follow_changes(cx, slot);
         }
@@ -207,7 +208,7 @@ impl Sgsn {
         let slot = self.slot_of_local(ack.tlli);
         let flush = slot.and_then(|slot| Some((slot, self.gb.changes.answered(slot, nsei)?)));
         let Some((slot, flush)) = flush else {
-            cx.drop(Drop::SgsnFlushUnexpected, slot.and_then(|slot| self.imsi_of(slot)));
+            cx.drop_of(Drop::SgsnFlushUnexpected, slot.and_then(|slot| self.imsi_of(slot)));
             return;
         };
         let octets = u64::from(ack.octets);
@@ -215,7 +216,7 @@ impl Sgsn {
         let said = ack.new_bvci.map(|bvci| (ack.new_nsei.unwrap_or(nsei), bvci));
         if said.is_some() && said != flush.to {
             // Nothing is in a cell to which it was not to go.
-            cx.drop(Drop::SgsnFlushUnexpected, self.imsi_of(slot));
+            cx.drop_of(Drop::SgsnFlushUnexpected, self.imsi_of(slot));
             if let Some(name) = self.mobiles.get(slot).map(|mobile| mobile.gmm.name()) {
                 let text =
                     format_args!("{name}: FLUSH-LL-ACK of NSEI {nsei} names another cell than FLUSH-LL did");
@@ -233,7 +234,7 @@ impl Sgsn {
             | (FlushAction::Deleted | FlushAction::Unknown(_), _) => {
                 self.stats.octets_deleted += octets;
                 if octets > 0 {
-                    cx.drop(Drop::SgsnDeletedByBss, self.imsi_of(slot));
+                    cx.drop_of(Drop::SgsnDeletedByBss, self.imsi_of(slot));
                 }
             }
         }
@@ -258,7 +259,7 @@ impl Sgsn {
             let what = format_args!("RADIO-STATUS ({})", cause.with_number());
             return self.not_its_mobile(cx, bvc, what, found);
         };
-        cx.drop(Drop::SgsnRadioStatus, state.imsi());
+        cx.drop_of(Drop::SgsnRadioStatus, state.imsi());
         let name = state.gmm.name();
         cx.log(
             Category::Bssgp,
@@ -327,7 +328,7 @@ impl Sgsn {
             match wait {
                 Wait::Flush => {
                     let unanswered = self.gb.changes.end_flushes(slot);
-                    (0..unanswered).for_each(|_| cx.drop(Drop::SgsnFlushUnanswered, self.imsi_of(slot)));
+                    (0..unanswered).for_each(|_| cx.drop_of(Drop::SgsnFlushUnanswered, self.imsi_of(slot)));
                 }
                 Wait::Silence => self.silence_ends(cx, slot),
             }

@@ -7,10 +7,10 @@
 
 use super::super::Sgsn;
 use super::sending::Meta;
+use gannet_machine::Context;
 use gannet_proto::bssgp::flow_control::Pdu;
 use gannet_proto::llc::cipher::{BatchCipher, Ciphering, Direction, Job};
-use gannet_proto::machine::Context;
-use gannet_proto::qos::class::CellClass;
+use gannet_qos::class::CellClass;
 
 /// LL-PDUs that leave together at most: what one call of AVX2 takes, in some 23 µs.
 pub(in crate::sgsn) const TOGETHER: usize = 32;
@@ -109,7 +109,7 @@ impl Sgsn {
 
     /// Gives the memory back.
     fn ciphered_leave(&mut self, cx: &mut Context<'_>, mut pdus: Pdus) -> Pdus {
-        let count = cipher(&mut pdus, cx.ciphers);
+        let count = cipher(&mut pdus, self.ciphers);
         self.gb.leaving.ciphered += u32::try_from(count).unwrap_or(u32::MAX);
         for (cell, pdu) in pdus.drain(..) {
             self.send_pdu(cx, cell, pdu);

@@ -5,8 +5,8 @@
 
 use super::super::Sgsn;
 use super::super::directory::BvcAddress;
+use gannet_machine::Context;
 use gannet_proto::bssgp::bvc::BvcState;
-use gannet_proto::machine::Context;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::PriorityClass;
 use gannet_wire::id::{Bvci, Nsei};

@@ -3,14 +3,15 @@
 use super::super::directory::BvcAddress;
 use super::super::{Sgsn, owner};
 use crate::slots::Slot;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::Instant;
+use gannet_proto::about::About as _;
 use gannet_proto::bssgp::flow_control::{Dequeue, Offered, Pdu, PduMeta};
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::Uplink;
 use gannet_proto::llc::Deferred;
-use gannet_proto::machine::Context;
-use gannet_proto::qos::class::{CellClass, Precedence};
-use gannet_proto::time::Instant;
+use gannet_qos::class::{CellClass, Precedence};
 use gannet_wire::bssgp::ie::{PduLifetime, Precedence as RadioPriority, QosProfile};
 use gannet_wire::bssgp::unitdata::DlUnitdata;
 use gannet_wire::id::{Imsi, Nsapi, Tlli};
@@ -120,7 +121,7 @@ impl Sgsn {
     ) -> Option<(u32, Pdu<Meta>)> {
         frame.set_patient(class == CellClass::BestEffort);
         let Some(cell) = self.gb.bvcs.find(bvc.nsei, bvc.bvci) else {
-            cx.drop(Drop::SgsnNoCell, meta.imsi);
+            cx.drop_of(Drop::SgsnNoCell, meta.imsi);
             return None;
         };
         let expires =
@@ -164,7 +165,7 @@ impl Sgsn {
     /// DL-UNITDATA (08.18 clause 6.1), with what the clause wants the BSS to know where we know it.
     pub(super) fn send_pdu(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pdu<Meta>) {
         let Some(bvc) = self.gb.bvcs.get(cell).copied() else {
-            cx.drop(Drop::SgsnNoCell, pdu.meta.imsi);
+            cx.drop_of(Drop::SgsnNoCell, pdu.meta.imsi);
             return;
         };
         let Pdu { meta, mut frame, expires, .. } = pdu;
@@ -187,7 +188,7 @@ impl Sgsn {
         let length = frame.len();
         let written = frame.push(header.buffer_len(length)).is_some_and(|room| header.emit(length, room));
         if !written {
-            cx.drop(Drop::SgsnNoHeadroom, meta.imsi);
+            cx.drop_of(Drop::SgsnNoHeadroom, meta.imsi);
             return;
         }
         self.stats.ll_pdu_downlink += 1;

@@ -2,8 +2,8 @@
 
 use super::super::Sgsn;
 use super::super::directory::BvcAddress;
-use gannet_proto::frame::Frame;
-use gannet_proto::machine::{Batch, Context};
+use gannet_machine::frame::Frame;
+use gannet_machine::{Batch, Context};
 use gannet_wire::DecodeError;
 use gannet_wire::bssgp::{Message, PduType};
 

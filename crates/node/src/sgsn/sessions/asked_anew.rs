@@ -4,7 +4,7 @@
 //! it do so for ever, as fast as the radio allows; so it is asked once, and not again for a while.
 
 use crate::slots::Slot;
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::time::{Duration, Instant};
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::SmCause;
 use std::collections::{BTreeSet, VecDeque};

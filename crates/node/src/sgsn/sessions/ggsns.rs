@@ -4,10 +4,11 @@ use super::tunnels::end_user_address;
 use crate::sgsn::Sgsn;
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Context, Peer};
+use gannet_proto::about::About as _;
 use gannet_proto::gtp::{Endpoint, GsnAddresses, GtpTunnel, Transaction, Version};
-use gannet_proto::machine::{Context, Peer};
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::gtp::header::message_type;
 use gannet_wire::gtp::ie;
 use gannet_wire::gtp::v1c::{CreateResponse, Created};
@@ -209,7 +210,7 @@ impl Sgsn {
         let created = match response.created() {
             Ok(created) => created,
             Err(error) => {
-                cx.drop(Drop::GtpIncomplete, whose);
+                cx.drop_of(Drop::GtpIncomplete, whose);
                 let text = format_args!("NSAPI {nsapi}: refused, Create response from {peer}: {error}");
                 cx.explain(Category::Gtp, whose, text);
                 return None;
@@ -217,7 +218,7 @@ impl Sgsn {
         };
         let named = named_by_response(response);
         let Some((control, user)) = self.gtp.reachable(&named) else {
-            cx.drop(Drop::GtpUnreachable, whose);
+            cx.drop_of(Drop::GtpUnreachable, whose);
             let addresses: Vec<String> = named.iter().map(|address| address.to_string()).collect();
             let text = format_args!(
                 "NSAPI {nsapi}: Create response from {peer}: GSN Address {} cannot be reached from here",
@@ -271,7 +272,7 @@ impl Sgsn {
         put(&mut response.qos, ie::QOS_PROFILE, asked, &mut left_out);
         if !left_out.is_empty() {
             let whose = self.imsi_of(slot);
-            cx.drop(Drop::GtpElementAbsent, whose);
+            cx.drop_of(Drop::GtpElementAbsent, whose);
             let text = format_args!(
                 "NSAPI {nsapi}: Create response from {peer} is taken without {}",
                 left_out.join(", ")

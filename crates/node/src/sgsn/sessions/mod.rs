@@ -26,15 +26,16 @@ use super::mobile::{Bearer, Mobile};
 use super::mobility::mobile_key;
 use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
+use gannet_machine::trace::Category;
+use gannet_machine::{Batch, Context};
+use gannet_proto::about::About as _;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gtp::{ContextName, Version};
 use gannet_proto::llc::{Layer3Offer, LlcOutput, XidRequest};
-use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork, SmRequestedAnswer, SmState};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
-use gannet_proto::time::Duration;
-use gannet_proto::trace::Category;
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::l3::L3Message;
@@ -138,7 +139,7 @@ impl Sgsn {
     fn is_registered(&mut self, cx: &mut Context<'_>, slot: Slot) -> bool {
         let registered = self.mobiles.get(slot).is_some_and(|mobile| mobile.gmm.mm_state() != MmState::Idle);
         if !registered {
-            cx.drop(Drop::SgsnSmUnattached, self.imsi_of(slot));
+            cx.drop_of(Drop::SgsnSmUnattached, self.imsi_of(slot));
         }
         registered
     }
@@ -184,7 +185,7 @@ impl Sgsn {
         }
         match cx.frames.copy_of(&message.to_vec()) {
             Some(frame) => self.hold(cx, slot, HeldKind::Layer3, frame),
-            None => cx.drop(Drop::NoFrame, self.imsi_of(slot)),
+            None => cx.drop_of(Drop::NoFrame, self.imsi_of(slot)),
         }
     }
 
@@ -276,7 +277,7 @@ impl Sgsn {
         }
         let Some(name) = self.contexts.make(ContextRef { mobile: slot, nsapi, version: Version::default() })
         else {
-            cx.drop(Drop::SgsnContextTableFull, mobile.imsi());
+            cx.drop_of(Drop::SgsnContextTableFull, mobile.imsi());
             return None;
         };
         if mobile.make_bearer(nsapi, name).is_none() {

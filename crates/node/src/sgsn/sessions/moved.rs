@@ -3,10 +3,11 @@
 use crate::sgsn::Sgsn;
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::drops::Drop;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_proto::about::About as _;
 use gannet_proto::gtp::{GsnAddresses, GtpTunnel, Version};
-use gannet_proto::machine::Context;
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::gtp::v1c::UpdateResponse;
 use gannet_wire::id::{Nsapi, Teid};
 
@@ -37,7 +38,7 @@ impl Sgsn {
         };
         let Some((control, user)) = self.ends_of(&named, held) else {
             let whose = self.imsi_of(slot);
-            cx.drop(Drop::GtpUnreachable, whose);
+            cx.drop_of(Drop::GtpUnreachable, whose);
             let addresses: Vec<String> = named.iter().map(|address| address.to_string()).collect();
             let text = format_args!(
                 "NSAPI {nsapi}: Update response from {peer}: GSN Address {} cannot be reached from here, the tunnel stays as it is",

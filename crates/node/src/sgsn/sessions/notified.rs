@@ -7,10 +7,11 @@ use crate::sgsn::mobility::mobile_key;
 use crate::sgsn::{Sgsn, owner};
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::{Batch, Context};
+use gannet_proto::about::About as _;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gtp::{Endpoint, Transaction};
-use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::{SmRequested, SmRequestedAnswer, SmRequestedExpiry};
 use gannet_wire::gtp::v1c::{PduNotificationRejectRequest, PduNotificationRequest, PduNotificationResponse};
 use gannet_wire::gtp::{Cause, EndUserAddress};
@@ -84,11 +85,11 @@ impl Sgsn {
     ) -> Result<(Slot, PdpAddress), Cause> {
         let from = transaction.peer.ip();
         if !self.config.ggsns.iter().any(|ggsn| ggsn.address == from) {
-            cx.drop(Drop::SgsnForeignGgsn, Some(request.imsi));
+            cx.drop_of(Drop::SgsnForeignGgsn, Some(request.imsi));
             return Err(Cause::ServiceNotSupported);
         }
         if !self.gtp.is_reachable(request.ggsn_control) {
-            cx.drop(Drop::GtpUnreachable, Some(request.imsi));
+            cx.drop_of(Drop::GtpUnreachable, Some(request.imsi));
             return Err(Cause::MandatoryIeIncorrect);
         }
         let slot = self.directory.by_imsi(request.imsi).ok_or(Cause::ImsiNotKnown)?;
@@ -137,7 +138,7 @@ impl Sgsn {
     ) -> Option<SmRequestedAnswer> {
         let answer = self.notifications.requested(slot)?.answered_by(ti, ti_flag, message)?;
         if let SmRequestedAnswer::Rejects(_) = answer {
-            cx.drop(Drop::SmRejected, self.imsi_of(slot));
+            cx.drop_of(Drop::SmRejected, self.imsi_of(slot));
             self.notification_failed(cx, slot, Cause::MsRefusesRequest);
         }
         Some(answer)
@@ -150,7 +151,7 @@ impl Sgsn {
             SmRequestedExpiry::Waits => {}
             SmRequestedExpiry::Again if self.mobiles.get(slot).is_some() => self.request_activation(cx, slot),
             SmRequestedExpiry::Again | SmRequestedExpiry::GivesUp => {
-                cx.drop(Drop::SmNoAnswer, self.imsi_of(slot));
+                cx.drop_of(Drop::SmNoAnswer, self.imsi_of(slot));
                 self.notification_failed(cx, slot, Cause::MsIsNotGprsRespondingRequest);
             }
         }

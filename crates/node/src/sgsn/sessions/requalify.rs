@@ -10,10 +10,11 @@ use crate::sgsn::quality::within_subscription;
 use crate::sgsn::subscribers::Subscriber;
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::Context;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_proto::about::About as _;
 use gannet_proto::sm::network::{SmContext, SmEvent, SmState};
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::gtp::Cause;
 use gannet_wire::gtp::v1c::UpdateResponse;
 use gannet_wire::gtp::value::Qos;
@@ -103,7 +104,7 @@ impl Sgsn {
             return;
         }
         if !response.cause.is_accepted() {
-            cx.drop(Drop::SgsnGgsnRefused, whose);
+            cx.drop_of(Drop::SgsnGgsnRefused, whose);
             self.explain_refused_change(cx, (slot, nsapi), ggsn, response.cause);
             // It has no such context (29.060 clause 7.3.4).
             if response.cause == Cause::NonExistent {

@@ -9,13 +9,14 @@ use crate::sgsn::mobile::{Bearer, Mobile};
 use crate::sgsn::subscribers::Subscriber;
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::drops::Drop;
-use gannet_proto::frame::Frame;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::timers::TimerKey;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context, Peer};
+use gannet_proto::about::About as _;
 use gannet_proto::gtp::{Endpoint, GtpOutput, GtpTunnel, Plane, Transaction, Version};
-use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::sm::network::{SmContext, SmCreated, SmEvent};
-use gannet_proto::timers::TimerKey;
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::DecodeError;
 use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteRequest, DeleteResponse, RAT_TYPE_GERAN};
 use gannet_wire::gtp::value::{EndUserAddress, Msisdn, Qos, UserLocation, UserLocationKind};
@@ -278,7 +279,7 @@ impl Sgsn {
         let version = from.2;
         let pco = response.pco.clone().map(ProtocolConfiguration);
         if !response.cause.is_accepted() {
-            cx.drop(Drop::SgsnGgsnRefused, self.imsi_of(slot));
+            cx.drop_of(Drop::SgsnGgsnRefused, self.imsi_of(slot));
             self.sm(cx, slot, SmEvent::CreateRejected { nsapi, cause: response.cause, pco });
             return true;
         }

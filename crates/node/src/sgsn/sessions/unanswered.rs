@@ -4,10 +4,11 @@ use super::requests::{Kind, Request};
 use crate::sgsn::Sgsn;
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::Context;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::Category;
+use gannet_proto::about::About as _;
 use gannet_proto::sm::network::SmEvent;
-use gannet_proto::trace::Category;
 use gannet_wire::DecodeError;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Imsi, Nsapi};
@@ -116,7 +117,7 @@ impl Sgsn {
         how: &str,
     ) {
         let whose = self.imsi_of(slot);
-        cx.drop(Drop::SgsnTunnelLost, whose);
+        cx.drop_of(Drop::SgsnTunnelLost, whose);
         cx.explain(Category::Pdp, whose, format_args!("NSAPI {nsapi}: GGSN {ggsn} {how}"));
     }
 }

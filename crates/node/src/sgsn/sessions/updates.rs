@@ -8,9 +8,10 @@ use super::requests::{Kind, Request};
 use crate::sgsn::Sgsn;
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::{Batch, Context};
+use gannet_proto::about::About as _;
 use gannet_proto::gtp::{Endpoint, Transaction, Version};
-use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::{SmContext, SmEvent, SmState};
 use gannet_wire::DecodeError;
 use gannet_wire::gtp::v1c::{UpdateRequest, UpdateResponse};
@@ -157,7 +158,7 @@ impl Sgsn {
             return self.update_failed(cx, slot, nsapi);
         };
         if !response.cause.is_accepted() {
-            cx.drop(Drop::SgsnGgsnRefused, self.imsi_of(slot));
+            cx.drop_of(Drop::SgsnGgsnRefused, self.imsi_of(slot));
             self.sm(cx, slot, SmEvent::UpdateRejected { nsapi, cause: response.cause });
             self.explain_refused_change(cx, (slot, nsapi), ggsn, response.cause);
             if response.cause == Cause::NonExistent {
@@ -170,7 +171,7 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let held = mobile.sm().get(nsapi).map(SmContext::qos).unwrap_or_default();
         if mobile.sm().get(nsapi).map(SmContext::state) != Some(SmState::Updating) {
-            return cx.drop(Drop::SmUnexpected, mobile.imsi());
+            return cx.drop_of(Drop::SmUnexpected, mobile.imsi());
         }
         if let (Some(qos), Some(bearer)) = (&response.qos, mobile.bearer_mut(nsapi)) {
             bearer.allocation_retention = qos.allocation_retention;

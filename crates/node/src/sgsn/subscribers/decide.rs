@@ -5,14 +5,15 @@ use crate::sgsn::Sgsn;
 use crate::sgsn::mobile::Mobile;
 use crate::slots::Slot;
 use core::fmt;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_proto::about::About as _;
 use gannet_proto::auth::card::Keys;
 use gannet_proto::auth::vectors::{Next, Resynchronisation, Vectors};
 use gannet_proto::auth::{AuthDecision, AuthPolicy, AuthQuestion, AuthTicket};
-use gannet_proto::drops::Drop;
 use gannet_proto::gsup::{GsupRequest, Resync};
 use gannet_proto::llc::Ciphering;
-use gannet_proto::machine::Context;
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::id::{Imsi, Plmn};
 use gannet_wire::l3::ie::GmmCause;
 
@@ -168,7 +169,7 @@ impl Sgsn {
     ) -> AuthDecision {
         let subscribers = &mut self.subscribers;
         if subscribers.hlr.is_some() && !subscribers.wait(imsi, waiting) {
-            cx.drop(Drop::GsupTooManyRequests, Some(imsi));
+            cx.drop_of(Drop::GsupTooManyRequests, Some(imsi));
             let why = "not served: as many mobiles as may wait for the HLR's answer about this IMSI";
             cx.explain(Category::Mm, Some(imsi), format_args!("{why}"));
             return AuthDecision::Reject(GmmCause::Congestion);

@@ -4,19 +4,20 @@ use super::{Awaited, Subscriber};
 use crate::sgsn::Sgsn;
 use crate::sgsn::mobile::Mobile;
 use crate::slots::Slot;
+use gannet_machine::drops::Drop;
+use gannet_machine::timers::TimerKey;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Context, Output, Peer, StreamState};
+use gannet_proto::about::About as _;
 use gannet_proto::auth::aka::{Quintuplet, Triplet, UmtsKeys};
 use gannet_proto::auth::key::{Key64, Key128};
 use gannet_proto::auth::vectors::Vector;
 use gannet_proto::auth::{AuthDecision, AuthTicket};
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gsup::{
     GsupConfirm, GsupFailure, GsupIndication, GsupOutput, GsupRequest, GsupTransaction,
 };
 use gannet_proto::llc::Ciphering;
-use gannet_proto::machine::{Context, Output, Peer, StreamState};
-use gannet_proto::timers::TimerKey;
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::gsup::{AuthTuple, CancelType};
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::ie::{DetachTypeMt, GmmCause};
@@ -91,7 +92,7 @@ impl Sgsn {
             let subscriber = mobile.subscriber_mut();
             for vector in tuples.drain(..own).filter_map(|tuple| vector(&tuple)) {
                 if let Err(refused) = subscriber.vectors.add(vector) {
-                    cx.drop(Drop::GsupVectorRefused, Some(imsi));
+                    cx.drop_of(Drop::GsupVectorRefused, Some(imsi));
                     let line = format_args!("from the HLR: {refused}");
                     cx.log_of(Some(imsi), Category::Mm, Level::Notice, line);
                 }

@@ -14,11 +14,11 @@ mod hlr;
 
 use crate::sgsn::{HLR, owner};
 use crate::slots::Slot;
+use gannet_machine::Batch;
 use gannet_proto::auth::vectors::{AuthRules, Ciphers, Vectors};
 use gannet_proto::auth::{AuthDecision, AuthPolicy, AuthTicket};
 use gannet_proto::gsup::{GsupConfig, GsupEntity, GsupOutput, SubscriberData};
 use gannet_proto::llc::{Algorithm, Ciphering};
-use gannet_proto::machine::Batch;
 use gannet_wire::id::{Imsi, Nsapi, Plmn};
 use gannet_wire::l3::ie::{PackedQos, QosProfile};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use super::bench::*;
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_wire::id::{PTmsi, Sapi};
 use gannet_wire::l3::gmm::*;

@@ -2,10 +2,10 @@
 
 use super::bench::*;
 use crate::sgsn::*;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
 use gannet_proto::bssgp::bvc::FEATURE_INR;
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
-use gannet_proto::time::Duration;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::{Cause, FlushAction, RadioCause};
 use gannet_wire::bssgp::signalling::{FlushLlAck, MobileRef};

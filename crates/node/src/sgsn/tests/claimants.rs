@@ -5,7 +5,7 @@ use super::places::update_request;
 use super::subscribers::*;
 use super::uplink::sn_pdu;
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_wire::gsup::Body;
 use gannet_wire::id::Sapi;

@@ -2,9 +2,9 @@
 
 use super::bench::*;
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
 use gannet_proto::gmm::MmState;
-use gannet_proto::time::Duration;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::{PagingArea, PduLifetime, Precedence, QosProfile};
 use gannet_wire::bssgp::signalling::PagingPs;
@@ -187,7 +187,7 @@ fn a_g_pdu_for_nobody_is_answered_with_an_error_indication() {
     assert!(header.emit(0, &mut octets));
     // The bench knows G-PDUs only, so the answer is read here.
     let frame = bench.around.frames.copy_of(&octets).unwrap();
-    let peer = gannet_proto::machine::Peer::Udp(core::net::SocketAddr::new(GGSN, 2152));
+    let peer = gannet_machine::Peer::Udp(core::net::SocketAddr::new(GGSN, 2152));
     let (mut inputs, mut outputs) = (Batch::default(), Batch::default());
     inputs.push(Input::Datagram { port: GTP_U, peer, frame });
     bench.sgsn.handle_input(&mut bench.around.context(), &mut inputs);

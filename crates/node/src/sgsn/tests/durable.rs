@@ -4,7 +4,7 @@ use super::bench::*;
 use crate::sgsn::durable::Change;
 use crate::sgsn::relocation::ImportError;
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_proto::llc::KEPT_EVERY;
 use gannet_wire::bssgp::Message;

@@ -3,14 +3,14 @@
 
 use super::bench::*;
 use crate::sgsn::*;
+use gannet_machine::Peer;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::drops::Drop;
+use gannet_proto::classifier::{Block, Key, Policer, Rule};
 use gannet_proto::gtp::SourceCheck;
-use gannet_proto::machine::Peer;
-use gannet_proto::qos::class::{CellClass, Class, Precedence};
-use gannet_proto::qos::classifier::{Block, Key, Policer, Rule};
 use gannet_proto::sm::network::SmEvent;
-use gannet_proto::time::Duration;
+use gannet_qos::class::{CellClass, Class, Precedence};
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::Cause;
 use gannet_wire::gtp::v1c::{UpdateRequest, UpdateResponse};

@@ -2,7 +2,7 @@
 
 use super::bench::*;
 use super::subscribers::*;
-use gannet_proto::time::Duration;
+use gannet_machine::time::Duration;
 use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, UpdateRequest, UpdateResponse};
 use gannet_wire::gtp::value::EndUserAddress;
 use gannet_wire::gtp::{Cause, Message, Qos};

@@ -3,9 +3,9 @@
 use super::bench::*;
 use crate::sgsn::*;
 use core::net::SocketAddr;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_proto::classifier::Key;
 use gannet_proto::gtp::{ContextName, Version, flow_label};
-use gannet_proto::qos::classifier::Key;
 use gannet_wire::gtp::header::message_type;
 use gannet_wire::gtp::v0::message as v0m;
 use gannet_wire::gtp::v0::{self, g_pdu};

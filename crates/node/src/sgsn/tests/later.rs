@@ -2,8 +2,8 @@
 
 use super::bench::*;
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
-use gannet_proto::time::Duration;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
 use gannet_wire::bssgp::ie::{Cause, PriorityClass};
 use gannet_wire::bssgp::signalling::Status;
 use gannet_wire::bssgp::{Message, PduType};

@@ -2,7 +2,7 @@
 
 use super::bench::*;
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_wire::gtp::v1c::CreateResponse;
 use gannet_wire::gtp::value::{SelectionMode, UserLocationKind};
 use gannet_wire::l3::ie::*;

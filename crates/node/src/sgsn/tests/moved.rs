@@ -4,9 +4,9 @@ use super::bench::*;
 use super::flows::profile;
 use crate::sgsn::*;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_proto::classifier::Key;
 use gannet_proto::gtp::SourceCheck;
-use gannet_proto::qos::classifier::Key;
 use gannet_wire::gtp::v1c::{
     CreateResponse, EchoResponse, ErrorIndication, UpdateRequest, UpdateResponse, emit_datagram,
 };

@@ -1,7 +1,7 @@
 //! Activation that the network requests: a GGSN notifies, the mobile is asked.
 
 use super::bench::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_wire::gtp::v1c::{PduNotificationRejectRequest, PduNotificationRequest};
 use gannet_wire::gtp::{Cause, EndUserAddress, Message};
 use gannet_wire::id::{Sapi, Teid};

@@ -2,9 +2,9 @@
 
 use super::bench::*;
 use crate::sgsn::*;
+use gannet_machine::drops::Drop;
 use gannet_proto::bssgp::bvc::BvcState;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::drops::Drop;
 use gannet_proto::ns::VcState;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::Cause;
@@ -159,9 +159,9 @@ fn flow_control_of_a_cell_with(ingress: Ingress) {
     assert_eq!(bench.sent.len(), 2);
     let before_it = u32::from(ingress == Ingress::Fifo);
     assert_eq!(bench.sgsn.gb().flow.queued_pdus(), before_it, "it rests where there are queues to wait in");
-    bench.pass(gannet_proto::time::Duration::from_millis(400));
+    bench.pass(gannet_machine::time::Duration::from_millis(400));
     assert_eq!(bench.sent.len(), 2, "490 octets take 470 ms and more");
-    bench.pass(gannet_proto::time::Duration::from_millis(100));
+    bench.pass(gannet_machine::time::Duration::from_millis(100));
     assert_eq!(bench.sent.len(), 3);
 }
 

@@ -3,7 +3,7 @@
 use super::bench::*;
 use crate::sgsn::*;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gtp::SourceCheck;
 use gannet_wire::gtp::v1c::{
     CreateRequest, CreateResponse, DeleteRequest, DeleteResponse, EchoRequest, EchoResponse, ErrorIndication,

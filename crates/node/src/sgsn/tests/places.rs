@@ -3,7 +3,7 @@
 use super::bench::*;
 use super::uplink::sn_pdu;
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::Cause;

@@ -4,9 +4,9 @@ use super::bench::*;
 use super::subscribers::{authenticated, heard, located, say, subscription_of, with_hlr};
 use crate::sgsn::admission::{AdmissionConfig, Otherwise};
 use crate::sgsn::*;
+use gannet_machine::drops::Drop;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
-use gannet_proto::drops::Drop;
-use gannet_proto::qos::class::CellClass;
+use gannet_qos::class::CellClass;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::{PduLifetime, Precedence as RadioPriority, QosProfile as RadioQos};
 use gannet_wire::gsup::{Body, Subscription};
@@ -362,10 +362,10 @@ fn who_asks_for_more_than_it_has_subscribed_gets_the_subscription_everywhere() {
     }
     let teid = bench.sgsn.teid(bench.slot(0), NSAPI).unwrap();
     let view = bench.sgsn.flow_of(bench.sgsn.context_name(bench.slot(0), NSAPI).unwrap()).unwrap();
-    assert_eq!(view.class, gannet_proto::qos::class::Class::BestEffort);
-    assert_eq!(view.precedence, gannet_proto::qos::class::Precedence::Low);
+    assert_eq!(view.class, gannet_qos::class::Class::BestEffort);
+    assert_eq!(view.precedence, gannet_qos::class::Precedence::Low);
     assert_eq!(view.weight, 1);
-    let rule = bench.rules.owner(gannet_proto::qos::classifier::Key::Teid(teid)).unwrap().rule;
+    let rule = bench.rules.owner(gannet_proto::classifier::Key::Teid(teid)).unwrap().rule;
     assert_eq!(rule.policer.map(|policer| policer.rate_octets_per_s), Some(6000), "48 kbit/s");
     assert_eq!(bench.admitted(0), None);
 }
@@ -378,7 +378,7 @@ fn a_subscription_that_changes_changes_the_active_contexts_down_and_up() {
     assert_eq!(asked.peak, PeakThroughput(6));
     let rate = |bench: &Bench| {
         let teid = bench.sgsn.teid(bench.slot(0), NSAPI).unwrap();
-        let rule = bench.rules.owner(gannet_proto::qos::classifier::Key::Teid(teid)).unwrap().rule;
+        let rule = bench.rules.owner(gannet_proto::classifier::Key::Teid(teid)).unwrap().rule;
         rule.policer.unwrap().rate_octets_per_s
     };
     // Down, up again, and no further than the mobile has wished.

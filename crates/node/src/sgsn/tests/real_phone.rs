@@ -6,7 +6,7 @@
 use super::bench::*;
 use super::subscribers::{heard, located, say, subscription, with_hlr};
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::network::Signatures;
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::gsup::{AuthTuple, AuthVectors, Body, Triplet};

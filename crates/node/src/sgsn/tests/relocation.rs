@@ -3,7 +3,7 @@
 use super::bench::*;
 use crate::sgsn::relocation::ImportError;
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gtp::TeidKey;
 use gannet_wire::bssgp::Message;

@@ -2,7 +2,7 @@
 
 use super::bench::*;
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_wire::gtp::v1c::{CreateResponse, DeleteRequest, UpdateRequest, UpdateResponse};
 use gannet_wire::gtp::{Cause, Message, Qos};
 use gannet_wire::id::{Sapi, Teid};

@@ -2,7 +2,7 @@
 
 use super::bench::*;
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_wire::gtp::v1c::{CreateResponse, DeleteRequest, EchoResponse, ErrorIndication, emit_datagram};
 use gannet_wire::gtp::value::EndUserAddress;
 use gannet_wire::gtp::{Cause, Message};

@@ -2,13 +2,13 @@
 
 use super::bench::*;
 use crate::sgsn::*;
+use gannet_machine::drops::Drop;
+use gannet_machine::{Peer, StreamState};
 use gannet_proto::auth::card::{CardAnswer, GsmSim, Sim};
 use gannet_proto::auth::comp128::Comp128;
 use gannet_proto::auth::key::Key128;
 use gannet_proto::auth::vectors::Ciphers;
-use gannet_proto::drops::Drop;
 use gannet_proto::llc::{Algorithm, Ciphering};
-use gannet_proto::machine::{Peer, StreamState};
 use gannet_wire::gsup::{
     AuthTuple, AuthVectors, Body, Cancel, CancelType, Domain, Message, PdpInfo, Refusal, SubscribedApn,
     Subscription, Triplet,

@@ -1,7 +1,8 @@
 //! What is said in a test.
 
-use gannet_proto::drops::{Drop, DropCounters};
-use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_machine::drops::{Drop, DropCounters};
+use gannet_machine::trace::{Category, Level, Owner, TraceSink};
+use gannet_proto::about::subscriber;
 use gannet_wire::id::Imsi;
 
 /// What the SGSN says: drops are counted, and lines kept while `is_listening`.
@@ -27,11 +28,11 @@ impl TraceSink for Told {
         }
     }
 
-    fn explained(&mut self, whose: Imsi, why: core::fmt::Arguments<'_>) {
-        self.explained.push((whose, why.to_string()));
+    fn explained(&mut self, whose: Owner, why: core::fmt::Arguments<'_>) {
+        self.explained.push((subscriber(whose).unwrap(), why.to_string()));
     }
 
-    fn dropped(&mut self, drop: Drop, whose: Option<Imsi>) {
+    fn dropped(&mut self, drop: Drop, whose: Option<Owner>) {
         self.drops.add(drop);
         if whose.is_none() {
             self.nameless.add(drop);

@@ -1,7 +1,7 @@
 //! Phones that set the transaction identifier flag in transactions of their own.
 
 use super::bench::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::L3Message;

@@ -2,7 +2,7 @@
 
 use super::bench::*;
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::{RaCapUpdCause, RadioCause};
 use gannet_wire::bssgp::signalling::{LlcDiscarded, MobileRef, RaCapabilityUpdateAck};

@@ -1,9 +1,9 @@
 //! What the peer says about BVCs.
 
 use super::{BvcOutput, BvcState, Bvcs, Role};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context};
-use crate::trace::{Category, Level};
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::bssgp::signalling::Status;
 use gannet_wire::bssgp::{Cause, Message};
 use gannet_wire::id::{Bvci, CellId, Nsei};

@@ -2,12 +2,12 @@
 
 use super::{Bvc, BvcOutput, BvcState, Bvcs, Config, Nse, Role};
 use crate::allowance::Allowance;
-use crate::drops::Drop;
-use crate::machine::{Batch, Context};
-use crate::qos::deadline_heap::DeadlineHeap;
-use crate::time::Duration;
-use crate::timers::Deadlines;
 use foldhash::fast::FixedState;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
+use gannet_machine::timers::Deadlines;
+use gannet_machine::{Batch, Context};
+use gannet_qos::deadline_heap::DeadlineHeap;
 use gannet_wire::bssgp::{Cause, Message};
 use gannet_wire::id::{Bvci, CellId, Nsei};
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 use super::*;
-use crate::machine::Surroundings;
-use crate::time::Instant;
-use crate::trace::Quiet;
+use gannet_machine::Surroundings;
+use gannet_machine::time::Instant;
+use gannet_machine::trace::Quiet;
 use gannet_wire::id::Rai;
 
 const NSE: Nsei = Nsei(7);

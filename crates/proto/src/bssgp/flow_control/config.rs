@@ -1,9 +1,9 @@
 //! How large everything is, and from where on something is full.
 
 use super::{Amount, Bucket, BvcParameters};
-use crate::qos::class::CellClass;
-use crate::qos::leaky_bucket::LeakyBucket;
-use crate::time::{Duration, Instant};
+use gannet_machine::time::{Duration, Instant};
+use gannet_qos::class::CellClass;
+use gannet_qos::leaky_bucket::LeakyBucket;
 
 /// A limit of a queue; what would exceed either number is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

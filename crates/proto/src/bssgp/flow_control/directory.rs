@@ -1,8 +1,8 @@
 //! Which place of the table of mobiles a name has, and what the owner was told of the name: four octets for each.
 
-use crate::prefetch::Prefetch;
+use gannet_machine::prefetch::Prefetch;
 
-use crate::qos::class::CellClass;
+use gannet_qos::class::CellClass;
 
 /// The place, where the name has one.
 const PLACE: u32 = (1 << 26) - 1;

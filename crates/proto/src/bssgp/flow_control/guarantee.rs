@@ -6,10 +6,10 @@
 
 use super::state::{NEVER, Place};
 use super::{CellClass, FlowControl, PduMeta};
-use crate::machine::Context;
-use crate::qos::leaky_bucket::LeakyBucket;
-use crate::time::Instant;
 use foldhash::fast::FixedState;
+use gannet_machine::Context;
+use gannet_machine::time::Instant;
+use gannet_qos::leaky_bucket::LeakyBucket;
 use std::collections::HashMap;
 
 /// The headers of SNDCP and LLC around an N-PDU that is not segmented (04.65 clause 7.2, 04.64 clause 6): a rate that is

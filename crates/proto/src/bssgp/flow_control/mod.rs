@@ -39,16 +39,17 @@ pub use config::{Config, Limit, Limits, RealTimeShare, WaitQuantum, Watermark, W
 pub use feedback::{Feedback, Whose};
 pub use units::Bucket;
 
-use crate::drops::Drop;
-use crate::frame::Frame;
-use crate::machine::Context;
-use crate::qos::class::{CellClass, Precedence};
-use crate::qos::deadline_heap::DeadlineHeap;
-use crate::qos::leaky_bucket::LeakyBucket;
-use crate::qos::links::{Links, List};
-use crate::time::Instant;
+use crate::about::About as _;
 use directory::Directory;
 use feedback::Untold;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::Instant;
+use gannet_qos::class::{CellClass, Precedence};
+use gannet_qos::deadline_heap::DeadlineHeap;
+use gannet_qos::leaky_bucket::LeakyBucket;
+use gannet_qos::links::{Links, List};
 use gannet_wire::id::Imsi;
 use guarantee::Guarantees;
 use state::{Cell, Ms, Place};
@@ -273,7 +274,7 @@ impl<T: PduMeta> FlowControl<T> {
     pub fn enqueue(&mut self, cx: &mut Context<'_>, cell: u32, ms: Option<u32>, pdu: Pdu<T>) -> bool {
         let result = self.try_enqueue(cx, cell, ms, pdu);
         if let Err((drop, meta)) = result {
-            cx.drop(drop, meta.whose());
+            cx.drop_of(drop, meta.whose());
         }
         result.is_ok()
     }

@@ -8,7 +8,7 @@
 
 use super::state::NEVER;
 use super::{CellClass, FlowControl, PduMeta, Place};
-use crate::time::Instant;
+use gannet_machine::time::Instant;
 
 impl<T: PduMeta> FlowControl<T> {
     /// A PDU of best effort of `octets` has gone out, and another like it would not conform.

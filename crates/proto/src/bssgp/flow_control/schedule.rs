@@ -2,11 +2,12 @@
 
 use super::state::{Ms, NEVER, Place};
 use super::{Bucket, Dequeue, FlowControl, PduMeta};
-use crate::drops::Drop;
-use crate::machine::Context;
-use crate::qos::class::CellClass;
-use crate::qos::links::NIL;
-use crate::time::Instant;
+use crate::about::About as _;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Instant;
+use gannet_qos::class::CellClass;
+use gannet_qos::links::NIL;
 
 /// What a cell's next PDU is judged by.
 #[derive(Debug, Clone, Copy)]
@@ -269,7 +270,7 @@ impl<T: PduMeta> FlowControl<T> {
                 } else {
                     break;
                 };
-                cx.drop(drop, queued.pdu.meta.whose());
+                cx.drop_of(drop, queued.pdu.meta.whose());
                 self.pop(at, class);
                 dropped = true;
             }

@@ -2,11 +2,11 @@
 
 use super::config::RealTimeShare;
 use super::{Amount, Bucket, BvcParameters};
-use crate::qos::class::{CellClass, Precedence};
-use crate::qos::leaky_bucket::LeakyBucket;
-use crate::qos::links::{List, NIL};
-use crate::time::Instant;
 use core::ops::{Index, IndexMut};
+use gannet_machine::time::Instant;
+use gannet_qos::class::{CellClass, Precedence};
+use gannet_qos::leaky_bucket::LeakyBucket;
+use gannet_qos::links::{List, NIL};
 
 /// The instant that never comes.
 pub(super) const NEVER: Instant = Instant(u64::MAX);

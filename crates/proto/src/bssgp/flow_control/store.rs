@@ -2,12 +2,13 @@
 
 use super::state::{ByClass, Cell, Ms, NEVER, Place, Queue, Rank};
 use super::{Amount, Bucket, FlowControl, Pdu, PduMeta};
-use crate::drops::Drop;
-use crate::machine::Context;
-use crate::prefetch::Prefetch;
-use crate::qos::class::CellClass;
-use crate::qos::links::{Links, List};
-use crate::time::Instant;
+use crate::about::About as _;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::prefetch::Prefetch;
+use gannet_machine::time::Instant;
+use gannet_qos::class::CellClass;
+use gannet_qos::links::{Links, List};
 
 /// Where more mobiles than this are known, and few of them at the same time, their places go round: what is touched
 /// stays small, and in the cache.
@@ -298,7 +299,7 @@ impl<T: PduMeta> FlowControl<T> {
         let Some(queued) = self.pdus.get(node) else { return false };
         let (owner, class) = (queued.owner, queued.pdu.class);
         let first = self.queue(owner, class).list.first() == Some(node);
-        cx.drop(drop, queued.pdu.meta.whose());
+        cx.drop_of(drop, queued.pdu.meta.whose());
         self.take(owner, class, node);
         if first {
             self.refresh(cx, owner);
@@ -360,7 +361,7 @@ impl<T: PduMeta> FlowControl<T> {
         for class in CellClass::ALL {
             while let Some(queued) = self.pop(at, class) {
                 sum = sum.plus(Amount { pdus: 1, octets: queued.pdu.frame.len() as u64 });
-                cx.drop(Drop::FlowFlushed, queued.pdu.meta.whose());
+                cx.drop_of(Drop::FlowFlushed, queued.pdu.meta.whose());
             }
         }
         sum

@@ -2,7 +2,7 @@
 //! 11.3.5; 48.018 clause 11.3.102).
 
 use super::BvcParameters;
-use crate::qos::leaky_bucket::LeakyBucket;
+use gannet_qos::leaky_bucket::LeakyBucket;
 use gannet_wire::bssgp::ie::Granularity;
 use gannet_wire::bssgp::signalling::{FlowControlBvc, FlowControlMs};
 use gannet_wire::id::Tlli;

@@ -3,7 +3,7 @@
 use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
 use super::{GmmMsAction, GmmMsConfig};
 use crate::gmm::{MmState, TemporaryIdentity, without};
-use crate::machine::{Batch, Context};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::{PTmsi, Tlli};
 use gannet_wire::l3::gmm::{AttachAccept, AttachComplete, RauAccept, RauComplete};
 use gannet_wire::l3::ie::{

@@ -2,7 +2,7 @@
 
 use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
 use super::{GmmMsAction, GmmMsConfig};
-use crate::machine::{Batch, Context};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::{Rai, Tlli};
 use gannet_wire::l3::gmm::AttachRequest;
 use gannet_wire::l3::ie::{AttachKind, AttachType, MobileIdentity};

@@ -6,10 +6,11 @@
 
 use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
 use super::{GmmMsAction, GmmMsConfig};
+use crate::about::About as _;
 use crate::auth::{CardAnswer, Res};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context};
-use crate::trace::{Category, Level};
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::l3::gmm::{AuthenticationFailure, AuthenticationRequest, AuthenticationResponse};
 use gannet_wire::l3::ie::{
     AcReference, AuthParameterResponse, Auts, Cksn, ExtendedResponse, GmmCause, ImeisvRequest,
@@ -174,7 +175,7 @@ impl GmmMsContext {
         cfg: &GmmMsConfig,
         out: &mut Batch<GmmMsAction>,
     ) {
-        cx.drop(Drop::GmmNotGenuine, Some(self.imsi));
+        cx.drop_of(Drop::GmmNotGenuine, Some(self.imsi));
         self.end_failures(cx, cfg);
         if let Some(cell) = self.cell {
             out.push(GmmMsAction::BarCell(cell));
@@ -219,7 +220,7 @@ impl GmmMsContext {
             | GmmMsState::Registered
             | GmmMsState::DeregisteredInitiated
             | GmmMsState::RoutingAreaUpdatingInitiated => {
-                cx.drop(Drop::GmmAuthenticationFailed, Some(self.imsi));
+                cx.drop_of(Drop::GmmAuthenticationFailed, Some(self.imsi));
                 self.forget_identity();
                 self.has_tmsi = false;
                 self.wants_attach = false;

@@ -2,10 +2,11 @@
 
 use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
 use super::{GmmMsAction, GmmMsConfig, PagedBy};
-use crate::drops::Drop;
+use crate::about::About as _;
 use crate::gmm::MmState;
-use crate::machine::{Batch, Context};
-use crate::trace::{Category, Level};
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::{CellId, Tlli};
 
 impl GmmMsContext {
@@ -259,7 +260,7 @@ impl GmmMsContext {
     fn procedure_timer(&mut self, cx: &mut Context<'_>, cfg: &GmmMsConfig, out: &mut Batch<GmmMsAction>) {
         let again = self.tries < cfg.tries;
         if !again {
-            cx.drop(Drop::GmmNoAnswer, Some(self.imsi));
+            cx.drop_of(Drop::GmmNoAnswer, Some(self.imsi));
         }
         match (self.state, self.cell) {
             (GmmMsState::RegisteredInitiated, Some(cell)) if again => {

@@ -3,8 +3,9 @@
 
 use super::GmmMsAction;
 use super::context::{GmmMsContext, GmmMsState, Service};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context};
+use crate::about::About as _;
+use gannet_machine::drops::Drop;
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::gmm::{
     IdentityRequest, IdentityResponse, PTmsiReallocationCommand, PTmsiReallocationComplete,
@@ -57,7 +58,7 @@ impl GmmMsContext {
                 self.send(cx, PTmsiReallocationComplete {}.into(), out);
             }
             (GmmMsState::Registered, _) => {
-                cx.drop(Drop::GmmUnexpected, Some(self.imsi));
+                cx.drop_of(Drop::GmmUnexpected, Some(self.imsi));
                 self.status(cx, GmmCause::SemanticallyIncorrect, out);
             }
             (

@@ -2,12 +2,13 @@
 
 use super::GmmMsAction;
 use super::non_gprs::NonGprs;
+use crate::about::About as _;
 use crate::auth::Res;
-use crate::drops::Drop;
 use crate::gmm::{MmState, NSAPIS, T3302_DEFAULT, T3312_DEFAULT, T3314_DEFAULT, TemporaryIdentity, span};
-use crate::machine::{Batch, Context};
-use crate::timers::Deadlines;
-use crate::trace::{Category, Level};
+use gannet_machine::drops::Drop;
+use gannet_machine::timers::Deadlines;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::{CellId, Imei, Imsi, PTmsi, Plmn, Rai, Tlli};
 use gannet_wire::l3::gmm::{GmmMessage, GmmStatus};
 use gannet_wire::l3::ie::{Cksn, DetachKindMo, GmmCause, GprsTimer, PTmsiSignature, PdpContextStatus};
@@ -289,14 +290,14 @@ impl GmmMsContext {
 
     /// A message that its state does not expect: counted, answered with GMM STATUS, otherwise ignored (clause 8.4).
     pub(super) fn unexpected(&mut self, cx: &mut Context<'_>, what: &str, out: &mut Batch<GmmMsAction>) {
-        cx.drop(Drop::GmmUnexpected, Some(self.imsi));
+        cx.drop_of(Drop::GmmUnexpected, Some(self.imsi));
         cx.log(Category::Mm, Level::Info, format_args!("IMSI {}: {what} in state {}", self.imsi, self.state));
         self.status(cx, GmmCause::MessageTypeIncompatible, out);
     }
 
     /// A message or an order that was lost against a procedure in progress, as the clause has it.
     pub(super) fn ignored(&self, cx: &mut Context<'_>, what: &str) {
-        cx.drop(Drop::GmmIgnored, Some(self.imsi));
+        cx.drop_of(Drop::GmmIgnored, Some(self.imsi));
         cx.log(
             Category::Mm,
             Level::Info,

@@ -3,7 +3,7 @@
 use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
 use super::non_gprs::NonGprs;
 use super::{GmmMsAction, GmmMsConfig};
-use crate::machine::{Batch, Context};
+use gannet_machine::{Batch, Context};
 use gannet_wire::l3::gmm::{DetachAcceptMt, DetachRequestMo, DetachRequestMt};
 use gannet_wire::l3::ie::{DetachTypeMo, DetachTypeMt, MobileIdentity};
 

@@ -25,11 +25,12 @@ pub use context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
 pub use non_gprs::NonGprs;
 
 use super::MmState;
+use crate::about::About as _;
 use crate::auth::CardAnswer;
-use crate::drops::Drop;
-use crate::machine::{Batch, Context};
-use crate::time::Duration;
-use crate::trace::{Category, Level};
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{CellId, Tlli};
 use gannet_wire::l3::gmm::{self, GmmMessage};
@@ -231,7 +232,7 @@ impl GmmMsContext {
                 self.message(cx, cfg, message, out);
             }
             GmmMsEvent::DecodeFailed(error) => {
-                cx.drop(Drop::GmmMalformed, Some(self.imsi));
+                cx.drop_of(Drop::GmmMalformed, Some(self.imsi));
                 let line = format_args!("GMM message from the network: {error}");
                 cx.log_of(Some(self.imsi), Category::Mm, Level::Notice, line);
                 if let Some(cause) = gmm::cause(&error) {
@@ -279,7 +280,7 @@ impl GmmMsContext {
             GmmMessage::GmmInformation(_) => {}
             // Clause 4.7.10: nothing is done but told.
             GmmMessage::GmmStatus(status) => {
-                cx.drop(Drop::GmmStatusReceived, Some(self.imsi));
+                cx.drop_of(Drop::GmmStatusReceived, Some(self.imsi));
                 let line = format_args!("GMM STATUS: {}", status.cause);
                 cx.log_of(Some(self.imsi), Category::Mm, Level::Notice, line);
             }
@@ -299,7 +300,7 @@ impl GmmMsContext {
             | GmmMessage::AuthenticationResponse(_)
             | GmmMessage::AuthenticationFailure(_)
             | GmmMessage::IdentityResponse(_) => {
-                cx.drop(Drop::GmmMalformed, Some(self.imsi));
+                cx.drop_of(Drop::GmmMalformed, Some(self.imsi));
                 self.status(cx, GmmCause::MessageTypeNonExistent, out);
             }
         }

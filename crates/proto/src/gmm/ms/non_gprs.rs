@@ -5,7 +5,7 @@
 
 use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
 use super::{GmmMsAction, GmmMsConfig};
-use crate::machine::{Batch, Context};
+use gannet_machine::{Batch, Context};
 use gannet_wire::l3::ie::{DetachKindMo, GmmCause, MobileIdentity, TmsiStatus, UpdateKind};
 use serde::{Deserialize, Serialize};
 

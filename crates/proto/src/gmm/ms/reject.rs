@@ -3,10 +3,11 @@
 
 use super::context::{Forbidden, GmmMsContext, GmmMsState, GmmMsTimer, Service};
 use super::{GmmMsAction, GmmMsConfig};
-use crate::drops::Drop;
+use crate::about::About as _;
 use crate::gmm::Consequence;
-use crate::machine::{Batch, Context};
-use crate::trace::{Category, Level};
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::Rai;
 use gannet_wire::l3::ie::{GmmCause, GprsTimer};
 
@@ -136,7 +137,7 @@ impl GmmMsContext {
     }
 
     fn rejected(&mut self, cx: &mut Context<'_>, cause: GmmCause, t3302: Option<GprsTimer>) {
-        cx.drop(Drop::GmmRejected, Some(self.imsi));
+        cx.drop_of(Drop::GmmRejected, Some(self.imsi));
         // What a person is told of it is the node's: which procedure has failed, and why.
         let line = format_args!("rejected in {}: {cause}", self.state);
         cx.log_of(Some(self.imsi), Category::Mm, Level::Debug, line);

@@ -4,7 +4,7 @@ use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
 use super::non_gprs::NonGprs;
 use super::{GmmMsAction, GmmMsConfig};
 use crate::gmm::span;
-use crate::machine::{Batch, Context};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::{Rai, Tlli};
 use gannet_wire::l3::gmm::RauRequest;
 use gannet_wire::l3::ie::UpdateType;

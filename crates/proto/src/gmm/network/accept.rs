@@ -4,7 +4,7 @@
 use super::context::{Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
 use crate::gmm::{TemporaryIdentity, without};
-use crate::machine::Batch;
+use gannet_machine::Batch;
 use gannet_wire::l3::gmm::{AttachAccept, RauAccept};
 use gannet_wire::l3::ie::{GmmCause, GprsTimer, MobileIdentity, PTmsiSignature, PdpContextStatus};
 

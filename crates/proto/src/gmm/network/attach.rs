@@ -4,10 +4,11 @@
 use super::context::{Authentication, GmmState, Procedure, Waiting};
 use super::orders::Orders;
 use super::{GmmAction, GmmConfig, GmmContext};
-use crate::drops::Drop;
+use crate::about::About as _;
 use crate::gmm::{MmState, TemporaryIdentity, fingerprint};
-use crate::machine::{Batch, Context};
-use crate::trace::Level;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::Level;
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::gmm::{AttachReject, AttachRequest, RauReject};
 use gannet_wire::l3::ie::{AttachKind, DetachTypeMt, ForceToStandby, GmmCause, IdentityType, MobileIdentity};
@@ -165,7 +166,7 @@ impl GmmContext {
 
     /// ATTACH REJECT (clause 4.7.3.1.4) or ROUTING AREA UPDATE REJECT (clause 4.7.5.1.4). The context ends with it.
     pub(super) fn reject(&mut self, cx: &mut Context<'_>, cause: GmmCause, out: &mut Batch<GmmAction>) {
-        cx.drop(Drop::GmmRejected, self.imsi);
+        cx.drop_of(Drop::GmmRejected, self.imsi);
         let what = match self.rest.procedure {
             Procedure::Attach => "ATTACH REJECT",
             Procedure::Update => "ROUTING AREA UPDATE REJECT",
@@ -174,7 +175,7 @@ impl GmmContext {
         };
         self.say(cx, Level::Notice, format_args!("{what}: {cause}"));
         if let Some(imsi) = self.imsi {
-            cx.trace.explained(imsi, format_args!("{what}: {cause}"));
+            cx.trace.explained(crate::about::owner(imsi), format_args!("{what}: {cause}"));
         }
         match self.rest.procedure {
             Procedure::Attach => self.send(AttachReject { cause, t3302: None }.into(), out),

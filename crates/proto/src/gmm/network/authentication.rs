@@ -6,10 +6,11 @@
 
 use super::context::{Authentication, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
+use crate::about::About as _;
 use crate::auth::{AuthDecision, AuthFailure, AuthQuestion, AuthTicket, Challenge, Claim, Res};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context};
-use crate::trace::Level;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::Level;
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::gmm::{
     AuthenticationFailure, AuthenticationReject, AuthenticationRequest, AuthenticationResponse,
@@ -220,7 +221,7 @@ impl GmmContext {
             }
             // AUTS must be there (clause 9.4.10a.1): it is not an answer, and T3360 goes on.
             (GmmCause::SynchFailure, None) => {
-                cx.drop(Drop::GmmMalformed, self.imsi);
+                cx.drop_of(Drop::GmmMalformed, self.imsi);
                 self.status(GmmCause::ConditionalIeError, out);
             }
             // Case f: first whether it is who it seems to be.
@@ -249,7 +250,7 @@ impl GmmContext {
 
     /// AUTHENTICATION AND CIPHERING REJECT (clause 4.7.7.5), and the end of the context.
     pub(super) fn authentication_rejected(&mut self, cx: &mut Context<'_>, out: &mut Batch<GmmAction>) {
-        cx.drop(Drop::GmmAuthenticationFailed, self.imsi);
+        cx.drop_of(Drop::GmmAuthenticationFailed, self.imsi);
         self.send(AuthenticationReject {}.into(), out);
         self.release(out);
     }

@@ -3,11 +3,12 @@
 
 use super::context::{Authentication, GmmState, GmmTimer, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
+use crate::about::About as _;
 use crate::auth::AuthQuestion;
-use crate::drops::Drop;
 use crate::gmm::{MmState, TemporaryIdentity};
-use crate::machine::{Batch, Context};
-use crate::trace::Level;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::Level;
+use gannet_machine::{Batch, Context};
 use gannet_wire::DecodeError;
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::gmm::{
@@ -75,7 +76,7 @@ impl GmmContext {
             // A mobile without IMEI says "no identity" (clause 10.5.1.4): it is served all the same.
             (Waiting::IdentityImei, _) => self.ask_ptmsi(out),
             (Waiting::IdentityImsi, _) => {
-                cx.drop(Drop::GmmUnexpected, self.imsi);
+                cx.drop_of(Drop::GmmUnexpected, self.imsi);
                 self.status(GmmCause::SemanticallyIncorrect, out);
             }
             (
@@ -180,7 +181,7 @@ impl GmmContext {
         out: &mut Batch<GmmAction>,
     ) {
         if self.rest.tries >= cfg.tries {
-            cx.drop(Drop::GmmNoAnswer, self.imsi);
+            cx.drop_of(Drop::GmmNoAnswer, self.imsi);
             let (tries, waiting) = (self.rest.tries, self.rest.waiting);
             self.say(cx, Level::Notice, format_args!("no answer after {tries} tries: {waiting}"));
             return self.given_up(cx, cfg, out);
@@ -293,7 +294,7 @@ impl GmmContext {
         error: &DecodeError,
         out: &mut Batch<GmmAction>,
     ) {
-        cx.drop(Drop::GmmMalformed, self.imsi);
+        cx.drop_of(Drop::GmmMalformed, self.imsi);
         match message_type {
             Some(number) => {
                 self.say(cx, Level::Notice, format_args!("GMM message of type {number:#04x}: {error}"))
@@ -309,14 +310,14 @@ impl GmmContext {
             }
             // A context that exists does not end with a request that can't be read.
             (Some(super::stranger::ATTACH_REQUEST), _, _) => {
-                cx.drop(Drop::GmmRejected, self.imsi);
+                cx.drop_of(Drop::GmmRejected, self.imsi);
                 self.send(AttachReject { cause, t3302: None }.into(), out);
             }
             (Some(super::stranger::RAU_REQUEST), GmmState::Registered, Waiting::Nothing) => {
                 self.refuse_update(cx, cause, out);
             }
             (Some(super::stranger::RAU_REQUEST), _, _) => {
-                cx.drop(Drop::GmmRejected, self.imsi);
+                cx.drop_of(Drop::GmmRejected, self.imsi);
                 self.send(RauReject { cause, force_to_standby, t3302: None }.into(), out);
             }
             (Some(_) | None, _, _) => self.status(cause, out),

@@ -2,14 +2,15 @@
 
 use super::orders::Orders;
 use super::{GmmAction, GmmConfig};
+use crate::about::About as _;
 use crate::auth::AuthTicket;
-use crate::drops::Drop;
 use crate::gmm::{Cell, MmState, NSAPIS, T3314_DEFAULT, TemporaryIdentity};
-use crate::machine::{Batch, Context};
-use crate::prefetch::Prefetch;
-use crate::timers::Deadlines;
-use crate::trace::{Category, Level};
 use core::fmt;
+use gannet_machine::drops::Drop;
+use gannet_machine::prefetch::Prefetch;
+use gannet_machine::timers::Deadlines;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::{Imei, Imsi, PTmsi, Rai, Tlli};
 use gannet_wire::l3::gmm::{GmmMessage, GmmStatus};
 use gannet_wire::l3::ie::{
@@ -381,7 +382,7 @@ impl GmmContext {
 
     /// A message that its state does not expect: counted, answered with GMM STATUS, otherwise ignored (clause 8.4).
     pub(super) fn unexpected(&self, cx: &mut Context<'_>, what: &str, out: &mut Batch<GmmAction>) {
-        cx.drop(Drop::GmmUnexpected, self.imsi);
+        cx.drop_of(Drop::GmmUnexpected, self.imsi);
         let (state, waiting) = (self.rest.gmm, self.rest.waiting);
         self.say(cx, Level::Info, format_args!("{what} does not fit the state {state}, {waiting}"));
         self.status(GmmCause::MessageTypeIncompatible, out);
@@ -389,7 +390,7 @@ impl GmmContext {
 
     /// A message that was lost against another one: counted, and not answered, as the clause has it.
     pub(super) fn ignored(&self, cx: &mut Context<'_>, what: &str) {
-        cx.drop(Drop::GmmIgnored, self.imsi);
+        cx.drop_of(Drop::GmmIgnored, self.imsi);
         self.say(cx, Level::Info, format_args!("{what} is ignored, {}", self.rest.waiting));
     }
 

@@ -3,10 +3,11 @@
 use super::context::{Authentication, GmmState, Procedure, Waiting};
 use super::orders::Orders;
 use super::{GmmAction, GmmConfig, GmmContext, Uplink};
-use crate::drops::Drop;
+use crate::about::About as _;
 use crate::gmm::{MmState, TemporaryIdentity};
-use crate::machine::{Batch, Context};
-use crate::trace::Level;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::Level;
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::gmm::{DetachAcceptMo, DetachRequestMo, DetachRequestMt};
 use gannet_wire::l3::ie::{
@@ -112,7 +113,7 @@ impl GmmContext {
         out: &mut Batch<GmmAction>,
     ) {
         out.push(GmmAction::GiveUpActivations);
-        cx.drop(Drop::GmmDetachDoubted, self.imsi);
+        cx.drop_of(Drop::GmmDetachDoubted, self.imsi);
         let (there, here) = (from.cell.nsei, self.cell.nsei);
         let why = format_args!(
             "power-off DETACH REQUEST from NSEI {there} is not obeyed: its P-TMSI signature is missing or wrong, or \
@@ -169,7 +170,7 @@ impl GmmContext {
 
     /// The mobile of this context stays what it was.
     fn another_used_the_name(&mut self, cx: &mut Context<'_>) {
-        cx.drop(Drop::GmmAuthenticationFailed, self.imsi);
+        cx.drop_of(Drop::GmmAuthenticationFailed, self.imsi);
         self.settle();
     }
 
@@ -264,7 +265,7 @@ impl GmmContext {
 
     /// Implicit detach (03.60 clause 6.6.1): the mobile was not heard for too long, and is not told.
     pub(super) fn implicit_detach(&mut self, cx: &mut Context<'_>, out: &mut Batch<GmmAction>) {
-        cx.drop(Drop::GmmImplicitDetach, self.imsi);
+        cx.drop_of(Drop::GmmImplicitDetach, self.imsi);
         self.say(cx, Level::Notice, format_args!("implicit detach: the mobile was not heard for too long"));
         self.release(out);
     }

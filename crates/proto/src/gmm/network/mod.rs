@@ -35,12 +35,13 @@ pub use context::{GmmContext, GmmState, GmmTimer, Name};
 pub use stranger::{Stranger, answer_to_stranger};
 
 use super::{Cell, MmState, T3312_DEFAULT, T3314_DEFAULT, TemporaryIdentity};
+use crate::about::About as _;
 use crate::auth::{AuthDecision, AuthQuestion, AuthTicket};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context};
-use crate::time::Duration;
-use crate::trace::Level;
 use context::Waiting;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
+use gannet_machine::trace::Level;
+use gannet_machine::{Batch, Context};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, PTmsi, Rai, Tlli};
 use gannet_wire::l3::gmm::GmmMessage;
@@ -114,7 +115,7 @@ impl Signatures {
 
     /// A new one for a mobile, where mobiles are given any.
     #[must_use]
-    pub fn throw(self, rng: &mut crate::rng::Rng) -> Option<PTmsiSignature> {
+    pub fn throw(self, rng: &mut gannet_machine::rng::Rng) -> Option<PTmsiSignature> {
         match self {
             Self::Unused => None,
             Self::Given | Self::Demanded => Some(PTmsiSignature(rng.u32() & 0x00ff_ffff)),
@@ -340,7 +341,7 @@ impl GmmContext {
             GmmEvent::LlcFrame(from) => {
                 self.heard(cx, cfg, from, out);
                 if self.mm == MmState::Idle {
-                    cx.drop(Drop::GmmNotAttached, self.imsi);
+                    cx.drop_of(Drop::GmmNotAttached, self.imsi);
                 }
             }
             GmmEvent::Timer(timer) => self.timer(cx, cfg, timer, out),
@@ -403,7 +404,7 @@ impl GmmContext {
             GmmMessage::AuthenticationFailure(failure) => self.authentication_failure(cx, cfg, &failure, out),
             // Clause 4.7.10: the network does nothing but tell the operator.
             GmmMessage::GmmStatus(status) => {
-                cx.drop(Drop::GmmStatusReceived, self.imsi);
+                cx.drop_of(Drop::GmmStatusReceived, self.imsi);
                 let cause = status.cause;
                 self.say(cx, Level::Notice, format_args!("GMM STATUS from the mobile: {cause}"));
             }
@@ -423,7 +424,7 @@ impl GmmContext {
             | GmmMessage::GmmInformation(_)
             | GmmMessage::ServiceAccept(_)
             | GmmMessage::ServiceReject(_) => {
-                cx.drop(Drop::GmmMalformed, self.imsi);
+                cx.drop_of(Drop::GmmMalformed, self.imsi);
                 self.status(GmmCause::MessageTypeNonExistent, out);
             }
         }

@@ -7,8 +7,8 @@
 use super::context::{Authentication, GmmState, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
 
-use crate::machine::{Batch, Context};
-use crate::trace::Level;
+use gannet_machine::trace::Level;
+use gannet_machine::{Batch, Context};
 use gannet_wire::l3::gmm::GmmInformation;
 use gannet_wire::l3::ie::NetworkName;
 use serde::{Deserialize, Serialize};

@@ -3,10 +3,11 @@
 use super::context::{GmmTimer, Waiting};
 use super::orders::Orders;
 use super::{GmmAction, GmmConfig, GmmContext, Uplink};
-use crate::drops::Drop;
+use crate::about::About as _;
 use crate::gmm::{Cell, MmState, span};
-use crate::machine::{Batch, Context};
-use crate::trace::Level;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::Level;
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::Tlli;
 
 impl GmmContext {
@@ -150,11 +151,11 @@ impl GmmContext {
     ) {
         match self.mm {
             MmState::Idle => {
-                cx.drop(Drop::GmmNotAttached, self.imsi);
+                cx.drop_of(Drop::GmmNotAttached, self.imsi);
                 out.push(GmmAction::PagingFailed);
             }
             MmState::Standby if !self.rest.reachable => {
-                cx.drop(Drop::GmmUnreachable, self.imsi);
+                cx.drop_of(Drop::GmmUnreachable, self.imsi);
                 self.rest.orders = Orders::default();
                 out.push(GmmAction::PagingFailed);
             }
@@ -180,7 +181,7 @@ impl GmmContext {
         if self.rest.paging_tries < cfg.paging_tries {
             self.page(cx, cfg, out);
         } else {
-            cx.drop(Drop::GmmPagingFailed, self.imsi);
+            cx.drop_of(Drop::GmmPagingFailed, self.imsi);
             self.rest.orders = Orders::default();
             let tries = self.rest.paging_tries;
             self.say(cx, Level::Notice, format_args!("no answer to {tries} pagings"));

@@ -2,9 +2,10 @@
 
 use super::context::{Authentication, GmmState, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
-use crate::drops::Drop;
+use crate::about::About as _;
 use crate::gmm::{MmState, TemporaryIdentity, fingerprint};
-use crate::machine::{Batch, Context};
+use gannet_machine::drops::Drop;
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::{Rai, Tlli};
 use gannet_wire::l3::gmm::{RauComplete, RauReject, RauRequest};
 use gannet_wire::l3::ie::{DetachTypeMt, ForceToStandby, GmmCause, GprsTimer, IdentityType, UpdateKind};
@@ -194,7 +195,7 @@ impl GmmContext {
         cause: GmmCause,
         out: &mut Batch<GmmAction>,
     ) {
-        cx.drop(Drop::GmmRejected, self.imsi);
+        cx.drop_of(Drop::GmmRejected, self.imsi);
         let force_to_standby = ForceToStandby::NotIndicated;
         self.send(RauReject { cause, force_to_standby, t3302: None }.into(), out);
         if let Some(current) = self.rest.current {

@@ -4,8 +4,8 @@ use super::super::{Confirmed, nine_bits};
 use super::transmit::INTACT;
 use super::units::Unit;
 use super::{Abm, Link, LlcOutput, NEVER, Retransmission};
-use crate::machine::{Batch, Context};
-use crate::time::{Duration, Instant};
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::{Batch, Context};
 use gannet_wire::llc::{MODULUS, Supervisory};
 
 /// How far behind V(A) an acknowledgement may be that was overtaken: all that cannot be beyond V(S).

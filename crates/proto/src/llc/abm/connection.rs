@@ -2,7 +2,7 @@
 
 use super::super::{EstablishIndication, LlcRole, LlcStatus};
 use super::{Abm, Drop, Link, LlcOutput, NEVER, PollFinal, ReleaseCause, State, transmit_u};
-use crate::machine::{Batch, Context};
+use gannet_machine::{Batch, Context};
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::llc::xid::Parameter;
 use gannet_wire::llc::{Control, FrmrInformation, Header, UFunction};

@@ -7,8 +7,8 @@
 
 use super::acknowledge::is_after;
 use super::round_trip::RoundTrip;
-use crate::time::Duration;
 use core::cmp::Ordering;
+use gannet_machine::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// There is no lower limit than this, nor than this part of k: on a path that loses some acknowledgements are asked for by every

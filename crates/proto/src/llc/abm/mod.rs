@@ -1,6 +1,6 @@
 //! Acknowledged mode of one logical link entity: asynchronous balanced mode (04.64 clauses 8.5 to 8.8 [44.064]).
 //!
-//! [`Abm`] is a value of its own: what is not acknowledged yet belongs to it, in memory of the node ([`crate::kept`]), and travels with
+//! [`Abm`] is a value of its own: what is not acknowledged yet belongs to it, in memory of the node ([`gannet_machine::kept`]), and travels with
 //! it as octets. It knows neither the mobile's key nor whose it is; what it has to know of these stands in the [`Link`] of each call. Frames and primitives come
 //! out as [`LlcOutput`]; [`Abm::next_wake`] says when [`Abm::wake`] is to be called.
 //!
@@ -56,13 +56,13 @@ pub use units::ReturnedUnits;
 
 use super::cipher::{Ciphering, i_input};
 use super::{LlcOutput, LlcRole, nine_bits};
-use crate::drops::Drop;
-use crate::frame::Frame;
-use crate::kept::Keeper;
-use crate::machine::{Batch, Context};
-use crate::prefetch::Prefetch;
-use crate::time::{Duration, Instant};
 use flight::Flight;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::kept::Keeper;
+use gannet_machine::prefetch::Prefetch;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::{Batch, Context};
 use gannet_wire::fcs24::{FCS_LEN, fcs24};
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::xid::Parameter;

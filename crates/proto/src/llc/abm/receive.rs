@@ -3,8 +3,8 @@
 use super::super::nine_bits;
 use super::transmit::M_OCTETS;
 use super::{Abm, Drop, Frame, Link, LlcOutput, State, i_input, transmit_u};
-use crate::machine::{Batch, Context};
 use core::ops::Range;
+use gannet_machine::{Batch, Context};
 use gannet_wire::llc::{Control, FrmrInformation, Header, UFunction};
 
 /// A received I or S frame whose FCS is right.

@@ -1,6 +1,6 @@
 //! The time that an acknowledgement takes, as Jacobson and Karels estimate it (RFC 6298).
 
-use crate::time::Duration;
+use gannet_machine::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// T201 is never shorter: acknowledgements are sent by machines that do other things too.

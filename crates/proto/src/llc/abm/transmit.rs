@@ -6,9 +6,9 @@ use super::units::Unit;
 use super::{
     Abm, Drop, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, i_input, seal,
 };
-use crate::kept::Kept;
-use crate::machine::{Batch, Context};
-use crate::time::{Duration, Instant};
+use gannet_machine::kept::Kept;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::{Batch, Context};
 use gannet_wire::fcs24::FCS_LEN;
 use gannet_wire::llc::{Control, Header, SackBitmap, Supervisory, i_header};
 

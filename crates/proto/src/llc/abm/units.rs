@@ -1,8 +1,8 @@
 //! The units of layer 3 that are not acknowledged: what is known of each, and where its octets are kept.
 
-use crate::kept::{Kept, Octets};
-use crate::prefetch::Prefetch;
-use crate::time::Instant;
+use gannet_machine::kept::{Kept, Octets};
+use gannet_machine::prefetch::Prefetch;
+use gannet_machine::time::Instant;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 

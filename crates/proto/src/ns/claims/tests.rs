@@ -1,7 +1,7 @@
 use super::super::tests::Side;
 use super::super::*;
 use super::*;
-use crate::drops::Drop as Name;
+use gannet_machine::drops::Drop as Name;
 use gannet_wire::id::Nsvci;
 use gannet_wire::ns::{Cause, Pdu, Status};
 

@@ -107,7 +107,7 @@ fn what_is_recalled_is_not_taken_before_its_bss_has_answered() {
             let sent = sgsn.sent();
             assert!(!sent.is_empty() && sent.iter().all(|(to, _)| *to != stranger), "{sent:?}");
             sgsn.receive_at(port, holder, &answer);
-            assert_eq!(sgsn.drops(crate::drops::Drop::NsClaimRefused), 1);
+            assert_eq!(sgsn.drops(gannet_machine::drops::Drop::NsClaimRefused), 1);
             assert!(sgsn.ns.vcs().all(|vc| vc.peer() != stranger));
             // A BSS that has moved meanwhile is served after Tns-alive.
             let mut sgsn = recalled();

@@ -7,10 +7,10 @@
 use super::super::vc::{NsVc, VcIndex, VcState};
 use super::super::{NsEntity, NsError, NsOutput};
 use super::{LocalEndpoint, Sns, SnsPdu, SnsState, SnsTimer, endpoints};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context, Port};
-use crate::trace::{Category, Level};
 use core::net::SocketAddr;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context, Port};
 use gannet_wire::id::Nsei;
 use gannet_wire::ns::{Cause, IpElement, IpElements};
 

@@ -3,10 +3,10 @@
 use super::super::vc::{VcIndex, VcOrigin};
 use super::super::{NsEntity, NsOutput, NsRole};
 use super::{Size, Sns, SnsPdu, SnsSetup, SnsState, SnsTimer, endpoints};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context, Port};
-use crate::trace::{Category, Level};
 use core::net::SocketAddr;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context, Port};
 use gannet_wire::id::Nsei;
 use gannet_wire::ns::{Cause, IpElement, IpElements};
 

@@ -3,7 +3,7 @@
 use super::super::tests::Side;
 use super::super::{NsConfig, NsStatus, PROVED, VcState};
 use super::*;
-use crate::drops::Drop as Name;
+use gannet_machine::drops::Drop as Name;
 use gannet_wire::id::{Bvci, Nsvci};
 use std::collections::{BTreeMap, VecDeque};
 

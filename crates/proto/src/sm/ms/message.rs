@@ -1,8 +1,8 @@
 //! Messages from the network, by the state of their context.
 
 use super::{SmMsAction, SmMsContext, SmMsState, Step, Wanted};
-use crate::drops::Drop;
 use crate::sm::{CONTEXTS, nsapi_of};
+use gannet_machine::drops::Drop;
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::ie::{QosProfile, SmCause, TearDownIndicator};

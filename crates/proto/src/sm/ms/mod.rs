@@ -17,10 +17,11 @@ mod procedure;
 pub use context::{Change, SmMsContext, SmMsState};
 
 use super::{CONTEXTS, nsapi_of, place};
-use crate::drops::Drop;
-use crate::machine::{Batch, Context};
-use crate::time::{Duration, Instant};
-use crate::trace::{Category, Level};
+use crate::about::About as _;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::{
@@ -316,7 +317,7 @@ struct Step<'a, 'c> {
 
 impl Step<'_, '_> {
     fn drop(&mut self, drop: Drop) {
-        self.cx.drop(drop, self.whose);
+        self.cx.drop_of(drop, self.whose);
     }
 
     /// Answers a message whose flag was `ti_flag`.

@@ -1,8 +1,8 @@
 //! What the user and the clock want.
 
 use super::{Change, SmMsAction, SmMsContext, SmMsState, Step, Wanted, WantedSecondary};
-use crate::drops::Drop;
 use crate::sm::{CONTEXTS, nsapi_of, place};
+use gannet_machine::drops::Drop;
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::SmCause;
 use gannet_wire::l3::sm::{DeactivateRequest, ModifyRequestMo};

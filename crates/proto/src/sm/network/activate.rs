@@ -1,9 +1,10 @@
 //! PDP context activation (clause 6.1.3.1).
 
 use super::{SmAction, SmContext, SmCreated, SmState, Step};
-use crate::drops::Drop;
+use crate::about::About as _;
 use crate::sm::{CONTEXTS, nsapi_of};
-use crate::trace::{Category, Level};
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::ie::{PdpAddress, ProtocolConfiguration, QosProfile, SmCause};

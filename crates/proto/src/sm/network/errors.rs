@@ -1,7 +1,7 @@
 //! Messages from the mobile that could not be read (clause 8).
 
 use super::Step;
-use crate::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_wire::DecodeError;
 use gannet_wire::l3::ie::SmCause;
 use gannet_wire::l3::sm::{

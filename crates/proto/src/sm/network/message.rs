@@ -1,7 +1,7 @@
 //! Messages from the mobile, by the state of their context.
 
 use super::{SmAction, SmContext, SmState, Step};
-use crate::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::{SmCause, TearDownIndicator};
 use gannet_wire::l3::sm::{DeactivateAccept, DeactivateRequest, SmMessage, SmStatus};

@@ -34,11 +34,12 @@ pub use cause::sm_cause;
 pub use context::{SmContext, SmState};
 pub use requested::{SmRequested, SmRequestedAnswer, SmRequestedExpiry};
 
+use crate::about::About as _;
 use crate::by_nsapi::ByNsapi;
-use crate::drops::Drop;
-use crate::machine::{Batch, Context};
-use crate::time::{Duration, Instant};
-use crate::trace::{Category, Level};
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{Category, Level};
+use gannet_machine::{Batch, Context};
 use gannet_wire::DecodeError;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
@@ -503,7 +504,7 @@ struct Step<'a, 'c, 'n> {
 
 impl Step<'_, '_, '_> {
     fn drop(&mut self, drop: Drop) {
-        self.cx.drop(drop, self.network.whose);
+        self.cx.drop_of(drop, self.network.whose);
     }
 
     fn log(&mut self, line: core::fmt::Arguments<'_>) {

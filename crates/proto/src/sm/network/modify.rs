@@ -3,9 +3,9 @@
 use super::activate::negotiated;
 use super::context::Mark;
 use super::{SmAction, SmContext, SmState, Step};
-use crate::drops::Drop;
 use crate::gmm::fingerprint;
-use crate::time::Duration;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Duration;
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::{QosProfile, SmCause, TftFault, TftOperation, TrafficFlowTemplate};
 use gannet_wire::l3::sm::{ModifyAcceptMt, ModifyReject, ModifyRequestMo};

@@ -4,7 +4,7 @@
 
 use super::{SmConfig, SmContexts};
 use crate::sm::retry::Retry;
-use crate::time::Instant;
+use gannet_machine::time::Instant;
 use gannet_wire::l3::ie::{Apn, PdpAddress, SmCause};
 use gannet_wire::l3::sm::{RequestActivation, SmMessage};
 

@@ -4,9 +4,9 @@
 use super::activate::negotiated;
 use super::context::{Mark, radio_priority};
 use super::{SmAction, SmContext, SmState, Step};
-use crate::drops::Drop;
 use crate::sm::CONTEXTS;
 use crate::sm::nsapi_of;
+use gannet_machine::drops::Drop;
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::{QosProfile, SmCause};
 use gannet_wire::l3::sm::{DeactivateAccept, DeactivateRequest, ModifyRequestMt};

@@ -8,11 +8,11 @@ use super::ms::{
 use super::network::{
     Selected, Selection, SmAction, SmConfig, SmContexts, SmCreated, SmEvent, SmNetwork, SmState,
 };
-use crate::drops::Drop;
-use crate::machine::{Batch, Surroundings};
-use crate::rng::Rng;
-use crate::time::{Duration, Instant};
-use crate::trace::Quiet;
+use gannet_machine::drops::Drop;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_wire::Reader;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};

@@ -1,7 +1,7 @@
 //! What an end wants of compression, and what it takes from its peer.
 
-use crate::drops::Drop;
 use core::fmt;
+use gannet_machine::drops::Drop;
 use gannet_wire::sndcp::algorithms::{NsapiSet, Rfc1144, V42bis};
 use serde::{Deserialize, Serialize};
 

@@ -12,9 +12,9 @@ pub use config::{Agreed, CompressionConfig, Kind, Offer, V42bisLimits};
 pub use negotiation::{Serving, Terms};
 
 use super::{N_PDU_MAX, rfc1144, v42bis};
-use crate::drops::Drop;
-use crate::frame::Frame;
 use crate::llc::LlcRole;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
 use gannet_wire::id::Nsapi;
 use gannet_wire::sndcp::Compression;
 use gannet_wire::sndcp::algorithms::{NsapiSet, V42bis};

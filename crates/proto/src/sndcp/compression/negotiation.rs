@@ -10,11 +10,12 @@
 
 use super::config::{Agreed, CompressionConfig, Kind, V42bisLimits};
 use super::{Compressions, Entity};
-use crate::drops::Drop;
+use crate::about::About as _;
 use crate::llc::LlcRole;
-use crate::machine::Context;
-use crate::trace::{Category, Level};
 use core::mem::discriminant;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::trace::{Category, Level};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, Nsapi};
 use gannet_wire::sndcp::algorithms::{NsapiSet, Rfc1144, V42bis, data_algorithm, protocol_algorithm};
@@ -164,14 +165,14 @@ impl Compressions {
         let yields = crossed && terms.role == LlcRole::Sgsn && parameters.iter().any(proposes);
         if yields {
             self.proposed.clear();
-            cx.drop(Drop::SndcpXidCollision, whose);
+            cx.drop_of(Drop::SndcpXidCollision, whose);
         }
         let refuses = crossed && !yields;
         let mut answer: Vec<Parameter> = Vec::new();
         for parameter in parameters {
             let is_same = |one: &Parameter| discriminant(one) == discriminant(&parameter);
             if answer.iter().any(is_same) {
-                cx.drop(Drop::SndcpBadXid, whose);
+                cx.drop_of(Drop::SndcpBadXid, whose);
                 continue;
             }
             let mut of_kind = |cx: &mut Context<'_>, kind, entities: Vec<xid::Entity>| {
@@ -182,7 +183,7 @@ impl Compressions {
                         self.answer_one(terms, kind, entity)
                     };
                     answered.unwrap_or_else(|drop| {
-                        cx.drop(drop, whose);
+                        cx.drop_of(drop, whose);
                         entity.refused()
                     })
                 };
@@ -313,7 +314,7 @@ fn answer_each(
     let (mut answers, mut len) = (Vec::new(), 0);
     for entity in entities {
         if len + ANSWER_MAX > PARAMETER_MAX {
-            cx.drop(Drop::SndcpEntityRefused, whose);
+            cx.drop_of(Drop::SndcpEntityRefused, whose);
             continue;
         }
         let answered = answer(cx, entity);
@@ -405,7 +406,7 @@ fn read(cx: &mut Context<'_>, whose: Option<Imsi>, block: &[u8]) -> Option<Vec<P
         Ok(parameters) => Some(parameters),
         Err(error) => {
             cx.log_of(whose, Category::Sndcp, Level::Info, format_args!("XID: {error}"));
-            cx.drop(Drop::SndcpBadXid, whose);
+            cx.drop_of(Drop::SndcpBadXid, whose);
             None
         }
     }

@@ -4,9 +4,10 @@ use super::{
     Buffer, COMPRESSED_MAX, Cutting, Frame, LinkState, N_PDU_MAX, Outputs, Packed, Sap, Setting, Sndcp,
     SndcpOutput, Way, segments,
 };
-use crate::drops::Drop;
+use crate::about::About as _;
 use crate::llc::{Confirmed, ReturnedUnits};
-use crate::machine::Context;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::sndcp::{Compression, DATA_FIRST_LEN};
 
@@ -125,7 +126,7 @@ impl Sndcp {
             (0..count).try_for_each(|n| store.confirm(number.wrapping_add(n), &mut tell))
         };
         if known.is_none() {
-            cx.drop(Drop::SndcpUnexpected, setting.whose);
+            cx.drop_of(Drop::SndcpUnexpected, setting.whose);
         }
         if self.has_waiting(sapi) {
             self.pump(cx, setting, sapi, out);
@@ -149,7 +150,7 @@ impl Sndcp {
                 (of.nsapi == nsapi && of.alone).then(|| (of.number, n_pdu_of(sn_pdu)))
             });
             let lost = acknowledged.store.take_back(acknowledged.store.oldest(), of_it);
-            (0..lost).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, setting.whose));
+            (0..lost).for_each(|_| cx.drop_of(Drop::SndcpUnconfirmed, setting.whose));
         }
     }
 
@@ -173,7 +174,7 @@ impl Sndcp {
             let alone = of_it.filter(|(of, _)| of.alone);
             let n_pdus = alone.map(|(of, frame)| (of.number, n_pdu_of(frame)));
             let lost = acknowledged.store.take_back(first, n_pdus);
-            (0..lost).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, setting.whose));
+            (0..lost).for_each(|_| cx.drop_of(Drop::SndcpUnconfirmed, setting.whose));
         }
     }
 
@@ -188,7 +189,7 @@ impl Sndcp {
     pub(super) fn nothing_is_at_llc(&mut self, cx: &mut Context<'_>, setting: &Setting<'_>, sapi: Sapi) {
         for served in self.served.iter_mut().filter(|served| served.sapi == sapi) {
             let lost = served.acknowledged.as_mut().map_or(0, |acknowledged| acknowledged.store.lose());
-            (0..lost).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, setting.whose));
+            (0..lost).for_each(|_| cx.drop_of(Drop::SndcpUnconfirmed, setting.whose));
         }
     }
 

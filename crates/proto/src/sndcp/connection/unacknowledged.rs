@@ -1,9 +1,10 @@
 //! Compression in unacknowledged mode (04.65 clause 6.9.2 [44.065]).
 
 use super::{Buffer, N_PDU_NUMBERS, NPdu, Packed, Sndcp, Way};
-use crate::drops::Drop;
-use crate::frame::Frame;
-use crate::machine::Context;
+use crate::about::About as _;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
 use gannet_wire::id::{Imsi, Nsapi};
 use gannet_wire::sndcp::Compression;
 
@@ -37,11 +38,11 @@ impl Sndcp {
         let nsapi = n_pdu.nsapi;
         let role = self.role();
         let Some(served) = self.served(nsapi) else {
-            cx.drop(Drop::SndcpUnknownNsapi, whose);
+            cx.drop_of(Drop::SndcpUnknownNsapi, whose);
             return None;
         };
         if served.acknowledged.is_some() {
-            cx.drop(Drop::SndcpUnacknowledged, whose);
+            cx.drop_of(Drop::SndcpUnacknowledged, whose);
             return None;
         }
         let (sapi, expected) = (served.sapi, served.next);
@@ -63,7 +64,7 @@ impl Sndcp {
                 Some(NPdu { frame, compression: Compression::NONE, ..n_pdu })
             }
             Err(drop) => {
-                cx.drop(drop, whose);
+                cx.drop_of(drop, whose);
                 None
             }
         }

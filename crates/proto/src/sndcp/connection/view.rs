@@ -1,7 +1,7 @@
 //! What others may see of SNDCP.
 
 use super::{Acknowledged, AcknowledgedLimits, Compressions, Counted, LinkState, N_PDU_MAX, Served, Sndcp};
-use crate::prefetch::Prefetch;
+use gannet_machine::prefetch::Prefetch;
 use gannet_wire::id::{Nsapi, Sapi};
 
 impl Sndcp {

@@ -1,7 +1,8 @@
 //! The primitives of XID (04.65 clause 6.8 [44.065]).
 
 use super::{Compressions, Outputs, Setting, Sndcp, SndcpOutput, Terms};
-use crate::machine::Context;
+use crate::about::About as _;
+use gannet_machine::Context;
 use gannet_wire::id::Sapi;
 
 impl Sndcp {
@@ -50,7 +51,7 @@ impl Sndcp {
                     self.propose(setting, sapi, out);
                 }
             }
-            Err(drop) => cx.drop(drop, setting.whose),
+            Err(drop) => cx.drop_of(drop, setting.whose),
         }
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
-use crate::frame::FramePool;
-use crate::machine::Surroundings;
-use crate::trace::Quiet;
+use gannet_machine::Surroundings;
+use gannet_machine::frame::FramePool;
+use gannet_machine::trace::Quiet;
 
 const KEY: ReassemblyKey = ReassemblyKey { slot: 7, nsapi: Nsapi(5) };
 const OWNER: TimerKey = TimerKey { owner: 0, slot: 0, generation: 0 };
@@ -102,7 +102,7 @@ fn contradictions_end_the_n_pdu() {
 #[test]
 fn a_first_frame_without_tailroom() {
     let mut bench = Bench::new();
-    let mut frame = bench.around.frames.copy_of(&[0; crate::frame::FRAME_PAYLOAD_MAX]).unwrap();
+    let mut frame = bench.around.frames.copy_of(&[0; gannet_machine::frame::FRAME_PAYLOAD_MAX]).unwrap();
     assert!(frame.pull(1700));
     let compression = Some(Compression::NONE);
     let first = Segment { number: 1, segment: 0, more: true, compression };

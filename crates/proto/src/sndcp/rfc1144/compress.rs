@@ -2,7 +2,7 @@
 
 use super::header::{Headers, export, flag, import};
 use super::{BadImage, COMPRESSED_MAX, PacketType, mask};
-use crate::frame::Frame;
+use gannet_machine::frame::Frame;
 use serde::{Deserialize, Serialize};
 
 /// Where IPv4 has the protocol.

@@ -3,8 +3,8 @@
 use super::compress::IP_PROTOCOL_AT;
 use super::header::{Headers, export, flag, import};
 use super::{BadImage, Error, PacketType, mask};
-use crate::frame::Frame;
 use crate::sndcp::N_PDU_MAX;
+use gannet_machine::frame::Frame;
 use serde::{Deserialize, Serialize};
 
 /// What one direction of an entity remembers to restore headers.

@@ -1,6 +1,6 @@
 use super::*;
-use crate::frame::{Frame, FramePool};
 use crate::sndcp::N_PDU_MAX;
+use gannet_machine::frame::{Frame, FramePool};
 
 /// Five octets of data in a segment of a connection, its identification 1.
 const FIRST: [u8; 45] = [

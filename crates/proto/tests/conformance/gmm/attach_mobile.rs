@@ -1,7 +1,7 @@
 //! GPRS attach, the mobile's side: clauses 4.7.3 and 4.7.3.1.1 to 4.7.3.1.5.
 
 use crate::harness::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, Service};
 use gannet_wire::id::{CellId, Plmn, Rai, Tlli, TlliKind};

@@ -1,8 +1,8 @@
 //! Authentication and ciphering, the mobile's side: clauses 4.7.7.2, 4.7.7.4, 4.7.7.5, 4.7.7.5.1 and 4.7.7.6.
 
 use crate::harness::*;
+use gannet_machine::drops::Drop;
 use gannet_proto::auth::{CardAnswer, Res};
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, Service};
 use gannet_wire::id::CellId;
 use gannet_wire::l3::gmm::*;

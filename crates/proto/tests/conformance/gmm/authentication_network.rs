@@ -1,8 +1,8 @@
 //! Authentication and ciphering, the network's side: clauses 4.7.7.1, 4.7.7.3, 4.7.7.5 and 4.7.7.6.
 
 use crate::harness::*;
+use gannet_machine::drops::Drop;
 use gannet_proto::auth::{AuthDecision, AuthFailure, AuthQuestion};
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::network::{GmmAction, GmmEvent, GmmState};
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::gmm::*;

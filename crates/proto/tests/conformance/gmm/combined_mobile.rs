@@ -1,7 +1,7 @@
 //! Combined procedures and IMSI detach, the mobile's side: clauses 4.7.3.2, 4.7.4.1 and 4.7.5.2.
 
 use crate::harness::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, NonGprs, Service};
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_wire::id::{PTmsi, Tlli};

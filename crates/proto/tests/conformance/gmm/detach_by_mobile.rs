@@ -1,8 +1,8 @@
 //! GPRS detach by the mobile, both sides: clause 4.7.4.1.
 
 use crate::harness::*;
+use gannet_machine::drops::Drop;
 use gannet_proto::auth::{AuthDecision, AuthQuestion};
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, Service};
 use gannet_proto::gmm::network::{GmmAction, GmmEvent, GmmState, Signatures};
 use gannet_proto::gmm::{Cell, MmState};

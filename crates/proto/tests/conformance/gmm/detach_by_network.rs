@@ -1,7 +1,7 @@
 //! GPRS detach by the network, both sides: clause 4.7.4.2.
 
 use crate::harness::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsState, Service};
 use gannet_proto::gmm::network::{GmmAction, GmmEvent, GmmState};

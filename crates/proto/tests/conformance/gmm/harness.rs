@@ -1,14 +1,14 @@
 //! One side of the interface each: [`Network`] is an SGSN's context with a test in the place of node and mobile,
 //! [`Mobile`] a mobile with a test in the place of node and network. Time is virtual.
 
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::auth::{AuthDecision, AuthQuestion, Challenge};
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::*;
 use gannet_proto::gmm::network::*;
 use gannet_proto::gmm::{Cell, TemporaryIdentity};
-use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Quiet;
 use gannet_wire::id::{Bvci, CellId, Imei, Imsi, Nsei, PTmsi, Plmn, Rai, Tlli};
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;

@@ -1,7 +1,7 @@
 //! Identification, both sides: clause 4.7.8.
 
 use crate::harness::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::network::{GmmEvent, GmmState};
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;

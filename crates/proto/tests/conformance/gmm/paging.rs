@@ -2,7 +2,7 @@
 //! node's.
 
 use crate::harness::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, PagedBy, Service};
 use gannet_proto::gmm::network::{GmmAction, GmmEvent};

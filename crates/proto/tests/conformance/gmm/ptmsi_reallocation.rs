@@ -1,7 +1,7 @@
 //! P-TMSI reallocation, both sides: clause 4.7.6.
 
 use crate::harness::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsState};
 use gannet_proto::gmm::network::{GmmAction, GmmEvent, GmmState};
 use gannet_wire::id::Tlli;

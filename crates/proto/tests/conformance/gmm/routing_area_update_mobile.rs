@@ -1,7 +1,7 @@
 //! Routing area updating, the mobile's side: clauses 4.7.5.1.1 to 4.7.5.1.5.
 
 use crate::harness::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, PagedBy, Service};
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::gmm::*;

@@ -1,8 +1,8 @@
 //! Routing area updating, the network's side: clauses 4.7.5.1.1 to 4.7.5.1.4, 4.7.5.1.6 and 4.7.5.2.
 
 use crate::harness::*;
+use gannet_machine::drops::Drop;
 use gannet_proto::auth::AuthDecision;
-use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::{GmmAction, GmmEvent, GmmState, Stranger, answer_to_stranger};
 use gannet_wire::DecodeErrorKind;

@@ -1,7 +1,7 @@
 //! GMM STATUS, both sides: clause 4.7.10, and what it is sent for (clause 8).
 
 use crate::harness::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::ms::GmmMsEvent;
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;

@@ -2,7 +2,7 @@
 //! the procedures stand with these.
 
 use crate::harness::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent};
 use gannet_proto::gmm::network::{GmmAction, GmmEvent};

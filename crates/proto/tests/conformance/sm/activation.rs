@@ -1,7 +1,7 @@
 //! PDP context activation that the mobile begins: clauses 6.1.3.1.1, 6.1.3.1.3 and 6.1.3.1.5.
 
 use super::bench::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::sm::ms::{SmMsAction, SmMsEvent, SmMsState};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmState};
 use gannet_wire::gtp::Cause;

@@ -1,13 +1,13 @@
 //! Either side alone, with the other one and the clock played by the test.
 
-use gannet_proto::drops::Drop;
-use gannet_proto::machine::{Batch, Surroundings};
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
+use gannet_machine::{Batch, Surroundings};
 use gannet_proto::sm::ms::{SmMsAction, SmMsConfig, SmMsContexts, SmMsEvent, Wanted, WantedSecondary};
 use gannet_proto::sm::network::{
     Selected, Selection, SmAction, SmConfig, SmContexts, SmCreated, SmEvent, SmNetwork, SmRequested, SmState,
 };
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Quiet;
 use gannet_wire::Reader;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};

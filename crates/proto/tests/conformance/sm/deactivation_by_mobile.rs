@@ -1,7 +1,7 @@
 //! PDP context deactivation that the mobile begins: clauses 6.1.3.4.1 and 6.1.3.4.3.
 
 use super::bench::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::sm::ms::{SmMsAction, SmMsEvent, SmMsState};
 use gannet_proto::sm::network::{SmAction, SmCreated, SmEvent, SmState};
 use gannet_wire::gtp::Cause;

@@ -1,7 +1,7 @@
 //! PDP context deactivation that the network begins: clauses 6.1.3.4.2 and 6.1.3.4.3.
 
 use super::bench::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::sm::ms::{SmMsAction, SmMsState};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmState};
 use gannet_wire::l3::ie::*;

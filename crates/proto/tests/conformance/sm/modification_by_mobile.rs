@@ -1,7 +1,7 @@
 //! PDP context modification that the mobile begins: clauses 6.1.3.3.2 and 6.1.3.3.3.
 
 use super::bench::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::sm::ms::{Change, SmMsEvent, SmMsState};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmState};
 use gannet_wire::gtp::Cause;

@@ -1,10 +1,10 @@
 //! PDP context activation that the network requests: clauses 6.1.3.1.2, 6.1.3.1.4 and 6.1.3.1.5.
 
 use super::bench::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Instant;
 use gannet_proto::sm::ms::{SmMsAction, SmMsEvent, SmMsState};
 use gannet_proto::sm::network::{SmConfig, SmContexts, SmRequested, SmRequestedAnswer, SmRequestedExpiry};
-use gannet_proto::time::Instant;
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::*;
 

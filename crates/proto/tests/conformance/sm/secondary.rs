@@ -1,7 +1,7 @@
 //! Secondary PDP context activation: clauses 6.1.3.2.1, 6.1.3.2.2 and 6.1.3.2.3.
 
 use super::bench::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::sm::ms::{SmMsAction, SmMsEvent, SmMsState};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmState};
 use gannet_wire::gtp::Cause;

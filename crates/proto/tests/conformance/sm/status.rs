@@ -1,7 +1,7 @@
 //! SM STATUS: what is done with one (clause 6.1.3.6), and when one is sent (clauses 8.3.2, 8.4, 8.5 and 8.7).
 
 use super::bench::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::sm::ms::{Change, SmMsAction, SmMsEvent, SmMsState};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmState};
 use gannet_wire::l3::ie::*;

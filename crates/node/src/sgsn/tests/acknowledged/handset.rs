@@ -2,10 +2,10 @@
 
 use super::super::bench::*;
 use crate::sgsn::*;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::Duration;
 use gannet_proto::llc::{Ciphering, LlcOutput, LlcRole, ReleaseCause};
-use gannet_proto::rng::Rng;
 use gannet_proto::sndcp::{Reassembler, Receiver, Sndcp, SndcpNsapi};
-use gannet_proto::time::Duration;
 use gannet_proto::user_plane::{
     Output, Outputs, UserPlane, UserPlaneConfig, needs_acknowledged_mode, unitdata_indication,
     unitdata_request,

@@ -6,7 +6,7 @@ mod places;
 
 use super::bench::*;
 use crate::sgsn::*;
-use gannet_proto::drops::Drop;
+use gannet_machine::drops::Drop;
 use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_proto::sndcp::compression::{Agreed, CompressionConfig, Offer, V42bisLimits};
 use gannet_proto::sndcp::{Sndcp, SndcpConfig};
@@ -287,7 +287,7 @@ fn after_hostile_xids(handset: &mut Handset) -> usize {
         handset.drain();
         handset.turns(20);
     }
-    let mut rng = gannet_proto::rng::Rng::seeded(1);
+    let mut rng = gannet_machine::rng::Rng::seeded(1);
     let mut noise = || (0..1200).map(|_| rng.u32().to_be_bytes()[0] | 1).collect::<Vec<u8>>();
     handset.to_phone.extend((0..20).map(|_| (NSAPI, noise())));
     let octets = |handset: &Handset| handset.bench.mobile(0).sndcp().map_or(0, Sndcp::compression_octets);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::sgsn::durable::Change;
 use crate::sgsn::tests::places::{accept_of, move_to_other_area};
-use gannet_proto::time::Duration;
+use gannet_machine::time::Duration;
 use gannet_wire::bssgp::Message;
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::gmm::RauComplete;

@@ -1,6 +1,7 @@
 //! What the SGSN sends.
 
 use super::*;
+use gannet_proto::classifier::RuleChange;
 use gannet_wire::bssgp::unitdata::DlUnitdata;
 use gannet_wire::bssgp::{Message, PduType};
 use gannet_wire::gtp::Message as GtpMessage;
@@ -35,7 +36,7 @@ pub enum Sent {
 }
 
 impl Bench {
-    pub fn take_outputs(&mut self, outputs: &mut Batch<Output<SgsnEvent>>) {
+    pub fn take_outputs(&mut self, outputs: &mut Batch<Output<SgsnEvent, RuleChange>>) {
         while let Some(output) = outputs.pop() {
             match output {
                 Output::Classify(change) => self.rules.apply(change).unwrap(),

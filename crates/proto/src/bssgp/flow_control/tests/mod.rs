@@ -9,9 +9,9 @@ mod rounds;
 mod waiting;
 
 use super::*;
-use crate::machine::Surroundings;
-use crate::time::Duration;
-use crate::trace::Quiet;
+use gannet_machine::Surroundings;
+use gannet_machine::time::Duration;
+use gannet_machine::trace::Quiet;
 
 impl PduMeta for u32 {
     fn whose(&self) -> Option<Imsi> {

@@ -2,7 +2,7 @@
 
 use super::super::state::Rank;
 use super::*;
-use crate::trace::{Category, Level, TraceSink};
+use gannet_machine::trace::{Category, Level, Owner, TraceSink};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -76,8 +76,8 @@ impl TraceSink for Drops {
         false
     }
     fn line(&mut self, _: Category, _: Level, _: core::fmt::Arguments<'_>) {}
-    fn dropped(&mut self, drop: Drop, whose: Option<Imsi>) {
-        self.0.push((drop, whose.unwrap().to_string().parse().unwrap()));
+    fn dropped(&mut self, drop: Drop, whose: Option<Owner>) {
+        self.0.push((drop, crate::about::subscriber(whose.unwrap()).unwrap().to_string().parse().unwrap()));
     }
 }
 

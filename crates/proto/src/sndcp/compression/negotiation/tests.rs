@@ -1,7 +1,7 @@
 use super::*;
-use crate::machine::Surroundings;
 use crate::sndcp::compression::Offer;
-use crate::trace::Quiet;
+use gannet_machine::Surroundings;
+use gannet_machine::trace::Quiet;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use crate::drops::Drop;
 use core::fmt;
-use gannet_wire::id::Imsi;
+use core::num::NonZeroU64;
 
 /// How loud a log line is, in the words of the `logging level` command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +57,10 @@ categories! {
     Main = "main",
 }
 
+/// Whom something concerns, in the node's own numbering. Who keeps something of owners knows what their numbers mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Owner(pub NonZeroU64);
+
 /// Where log lines and drops go. The driver decides what to keep.
 pub trait TraceSink {
     /// Would a line of this category and level be kept? Asked before the line is formatted.
@@ -64,10 +68,10 @@ pub trait TraceSink {
     /// One line.
     fn line(&mut self, category: Category, level: Level, line: fmt::Arguments<'_>);
     /// One PDU or procedure was dropped or refused, by name; whose, where that is known.
-    fn dropped(&mut self, drop: Drop, whose: Option<Imsi>);
+    fn dropped(&mut self, drop: Drop, whose: Option<Owner>);
     /// Why something was refused to a subscriber, or ended: a sentence for who asks about him. Whoever keeps nothing of
     /// subscribers has no use for it.
-    fn explained(&mut self, whose: Imsi, why: fmt::Arguments<'_>) {
+    fn explained(&mut self, whose: Owner, why: fmt::Arguments<'_>) {
         let _ = (whose, why);
     }
 }
@@ -84,7 +88,7 @@ impl TraceSink for Quiet {
         false
     }
     fn line(&mut self, _: Category, _: Level, _: fmt::Arguments<'_>) {}
-    fn dropped(&mut self, drop: Drop, _: Option<Imsi>) {
+    fn dropped(&mut self, drop: Drop, _: Option<Owner>) {
         self.drops.add(drop);
     }
 }

@@ -2,16 +2,14 @@
 
 use crate::drops::Drop;
 use crate::frame::{Frame, FramePool};
-use crate::llc::cipher::{BatchCipher, Portable};
 use crate::prefetch::Prefetch;
-use crate::qos::classifier::RuleChange;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::timers::{TimerKey, Timers};
-use crate::trace::{Category, Level, TraceSink};
+use crate::trace::{Category, Level, Owner, TraceSink};
+use core::convert::Infallible;
 use core::fmt;
 use core::net::SocketAddr;
-use gannet_wire::id::Imsi;
 use std::collections::VecDeque;
 
 /// A node's own number for one of its endpoints (a UDP socket, a TUN device, the emulated radio).
@@ -55,9 +53,9 @@ pub enum Input<C> {
     Classified {
         /// Where.
         port: Port,
-        /// The rule's [`name`](crate::qos::classifier::Rule::name).
+        /// What the rule called its owner.
         name: u32,
-        /// What the rule's owner is interested in: the T-PDU of a G-PDU, the LL-PDU of an UL-UNITDATA.
+        /// What the rule's owner is interested in: the payload, without the headers by which the driver knew it.
         frame: Frame,
     },
     /// A stream was connected or lost.
@@ -75,7 +73,7 @@ pub enum Input<C> {
 
 /// What a node gives to its driver.
 #[derive(Debug)]
-pub enum Output<E> {
+pub enum Output<E, R = Infallible> {
     /// Send a datagram.
     Transmit {
         /// Through which endpoint.
@@ -86,7 +84,7 @@ pub enum Output<E> {
         frame: Frame,
     },
     /// A rule for the classifier of arriving packets. A driver without one ignores it.
-    Classify(RuleChange),
+    Classify(R),
     /// Give the connection of a stream up; as with every loss [`StreamState::Lost`] follows, and a new one is tried. A
     /// driver without streams ignores it.
     Disconnect(Port),
@@ -173,37 +171,12 @@ pub struct Context<'a> {
     pub frames: &'a FramePool,
     /// Has memory loaded ahead of its use.
     pub prefetch: Prefetch,
-    /// Ciphers many frames at once, with what the processor has.
-    pub ciphers: &'a dyn BatchCipher,
 }
 
 impl Context<'_> {
     /// Counts a drop by its name; `whose` where that is known.
-    pub fn drop(&mut self, drop: Drop, whose: Option<Imsi>) {
+    pub fn drop(&mut self, drop: Drop, whose: Option<Owner>) {
         self.trace.dropped(drop, whose);
-    }
-
-    /// Says why something was refused to a subscriber, or ended: in the log, and for who asks about him (`show why`). The sentence
-    /// has the cause in words with its number, and the rule or the peer that has decided.
-    pub fn explain(&mut self, category: Category, whose: Option<Imsi>, why: fmt::Arguments<'_>) {
-        self.log_of(whose, category, Level::Notice, why);
-        if let Some(imsi) = whose {
-            self.trace.explained(imsi, why);
-        }
-    }
-
-    /// A log line about a subscriber, who stands in front of it where he is known.
-    pub fn log_of(
-        &mut self,
-        whose: Option<Imsi>,
-        category: Category,
-        level: Level,
-        line: fmt::Arguments<'_>,
-    ) {
-        match whose {
-            Some(imsi) => self.log(category, level, format_args!("IMSI {imsi}: {line}")),
-            None => self.log(category, level, line),
-        }
     }
 
     /// Writes a log line if someone wants it. The arguments are formatted only then.
@@ -229,11 +202,13 @@ pub trait Machine {
     type Command;
     /// Events that the node tells.
     type Event;
+    /// Changes of the rules by which its driver knows whose a packet is; [`Infallible`] where it gives none.
+    type Rule;
     /// Takes all of `inputs`.
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<Self::Command>>);
     /// Appends what is to be sent or told now. A node with much to do does a small part of it in each call, so that the
     /// driver can look at what arrives in between; see [`Machine::has_work`].
-    fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<Self::Event>>);
+    fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<Self::Event, Self::Rule>>);
     /// True where [`Machine::poll_output`] has more to do at this very moment, also if its last call appended nothing.
     fn has_work(&self) -> bool {
         false
@@ -295,7 +270,6 @@ impl<T: TraceSink> Surroundings<T> {
             timers: &mut self.timers,
             frames: &self.frames,
             prefetch: Prefetch::NONE,
-            ciphers: &Portable,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! served. From then on the packets that were served in a span say how many it serves in [`Config::behind`].
 
 use super::Config;
-use crate::time::{Duration, Instant};
+use gannet_machine::time::{Duration, Instant};
 
 /// What was served since there was last nothing to serve.
 #[derive(Debug)]

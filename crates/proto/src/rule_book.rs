@@ -130,7 +130,7 @@ impl RuleBook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qos::class::{Class, Precedence};
+    use gannet_qos::class::{Class, Precedence};
     use gannet_wire::id::{Bvci, Tlli};
 
     const LOCAL: Key = Key::LocalTlli(Tlli(0xc000_0001));

@@ -2,7 +2,7 @@ mod asked;
 mod room;
 
 use super::*;
-use crate::prefetch::Prefetch;
+use gannet_machine::prefetch::Prefetch;
 
 const FLOW: FlowConfig = FlowConfig {
     class: Class::BestEffort,

@@ -1,8 +1,8 @@
 //! What is queued: one table of nodes for all flows, with a list through it for each.
 
 use super::flow::{Flow, NIL};
-use crate::prefetch::Prefetch;
-use crate::time::Instant;
+use gannet_machine::prefetch::Prefetch;
+use gannet_machine::time::Instant;
 
 /// A queued item.
 #[derive(Debug)]

@@ -3,8 +3,9 @@
 //! Rules are values: in real time they become writes to a map that a kernel program reads, in a simulation they arrive
 //! after a delay, and a driver that knows no owners ignores them.
 
-use super::class::{Class, Precedence};
+use core::convert::Infallible;
 use core::net::{IpAddr, SocketAddr};
+use gannet_qos::class::{Class, Precedence};
 use gannet_wire::id::{Bvci, Nsei, Teid, Tid, Tlli};
 
 /// How a packet names its owner, and how a node does that speaks of all its packets.
@@ -89,4 +90,11 @@ pub enum RuleChange {
         /// Whose it is.
         nsei: Option<Nsei>,
     },
+}
+
+impl From<Infallible> for RuleChange {
+    /// A node without rules changes none.
+    fn from(none: Infallible) -> Self {
+        match none {}
+    }
 }

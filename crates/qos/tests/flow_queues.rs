@@ -3,13 +3,13 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::cast_possible_truncation, reason = "small numbers")]
 
-use gannet_proto::drops::Drop;
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::flow_queues::{
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_qos::class::{Class, Precedence};
+use gannet_qos::flow_queues::{
     CellConfig, Config, Cost, DropNames, Dropped, FlowConfig, FlowQueues, Limit, Served, Turn,
 };
-use gannet_proto::qos::token_bucket::{Rate, TokenBucket};
-use gannet_proto::time::{Duration, Instant};
+use gannet_qos::token_bucket::{Rate, TokenBucket};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 

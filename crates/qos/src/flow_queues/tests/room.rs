@@ -176,7 +176,7 @@ fn part_of_the_others(config: Config, times: f64) -> f64 {
     let config = Config { flows_max: FLOWS, nodes_max: 60_000, cell: room, behind: Duration::ZERO, ..config };
     let config = Config { behind_after: Duration::ZERO, behind_least: 0, ..config };
     let mut queues = queues(config, &[FLOW; FLOWS as usize]);
-    let mut dice = crate::rng::Rng::seeded(7);
+    let mut dice = gannet_machine::rng::Rng::seeded(7);
     let mut after = |flow: u32, at_us: f64| {
         let share = if flow < FLOWS / 2 { times } else { 2.0 };
         at_us - f64::from(FLOWS) / share * (1.0 - dice.unit()).ln()

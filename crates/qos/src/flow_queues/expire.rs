@@ -1,7 +1,7 @@
 //! What has waited too long.
 
 use super::{Amount, FlowQueues};
-use crate::time::Instant;
+use gannet_machine::time::Instant;
 
 impl<T> FlowQueues<T> {
     /// Takes what was queued before an instant out of a flow, blocked or not, and gives it to `drained`, oldest first,

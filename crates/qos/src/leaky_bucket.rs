@@ -7,7 +7,7 @@
 //! rounded, and nothing drifts however long the bucket lives. It fits in 64 bits since no bucket is larger than
 //! [`BMAX_OCTETS_MAX`]; where R times a span does not fit, the bucket has long been empty.
 
-use crate::time::Instant;
+use gannet_machine::time::Instant;
 use serde::{Deserialize, Serialize};
 
 /// Units of the counter in one octet: 8 bits of 10⁹ units.
@@ -172,7 +172,7 @@ impl LeakyBucket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Duration;
+    use gannet_machine::time::Duration;
 
     #[test]
     fn a_pdu_waits_to_the_nanosecond() {

@@ -2,7 +2,7 @@
 
 use super::flow::{Flow, LIMITED, LINKED};
 use super::{FlowQueues, Turn};
-use crate::time::Instant;
+use gannet_machine::time::Instant;
 
 /// Flows that return from a blocked cell at each call, and real-time flows beyond the node's limit that are put into
 /// the round of best effort at each call.

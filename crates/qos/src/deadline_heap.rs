@@ -3,7 +3,7 @@
 //!
 //! Each item has four below it, which fill one cache line: half as many levels as with two.
 
-use crate::time::Instant;
+use gannet_machine::time::Instant;
 
 /// Items below one item.
 const BELOW: usize = 4;
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_heap_of_many_agrees_with_a_sorted_list() {
-        let mut dice = crate::rng::Rng::seeded(7);
+        let mut dice = gannet_machine::rng::Rng::seeded(7);
         let (mut heap, mut list) = (DeadlineHeap::new(64), vec![None; 64]);
         heap.sequence = u32::MAX - 500;
         for turn in 0..20_000_u64 {

@@ -1,7 +1,7 @@
 //! The state of a flow, in one line of the cache.
 
 use super::{COST_MAX_NS, FlowConfig, Turn};
-use crate::qos::class::{Class, Precedence};
+use crate::class::{Class, Precedence};
 
 /// "No node", "no flow".
 pub(super) const NIL: u32 = u32::MAX;

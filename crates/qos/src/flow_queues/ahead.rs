@@ -8,7 +8,7 @@ use super::FlowQueues;
 use super::cell::Cell;
 use super::nodes::Nodes;
 use super::ring::{Ring, STEPS};
-use crate::prefetch::Prefetch;
+use gannet_machine::prefetch::Prefetch;
 
 /// How many turns ahead each step is.
 const AHEAD: [u32; STEPS] = [12, 8, 4];

@@ -9,10 +9,10 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
-use gannet_proto::drops::Drop;
-use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::flow_queues::{CellConfig, Config, Cost, FlowConfig, FlowQueues, Limit};
-use gannet_proto::time::{Duration, Instant};
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_qos::class::{Class, Precedence};
+use gannet_qos::flow_queues::{CellConfig, Config, Cost, FlowConfig, FlowQueues, Limit};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 

@@ -3,9 +3,9 @@
 use super::flow::{BLOCKED, MEMBER};
 use super::nodes::Taken;
 use super::{FlowQueues, NIL};
-use crate::drops::Drop;
-use crate::qos::class::Precedence;
-use crate::time::Instant;
+use crate::class::Precedence;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Instant;
 
 /// The names under which packets are dropped that find no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

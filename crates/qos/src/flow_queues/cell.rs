@@ -2,9 +2,9 @@
 
 use super::flow::{Flow, NIL};
 use super::{Amount, Limit};
-use crate::qos::class::Precedence;
-use crate::qos::token_bucket::{Rate, TokenBucket};
-use crate::time::Instant;
+use crate::class::Precedence;
+use crate::token_bucket::{Rate, TokenBucket};
+use gannet_machine::time::Instant;
 
 /// What holds for a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

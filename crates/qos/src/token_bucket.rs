@@ -5,7 +5,7 @@
 //! of processing. Tokens are held in parts of 10⁻⁹, so that rate (tokens/s) times span (ns) is a whole number and
 //! nothing drifts.
 
-use crate::time::Instant;
+use gannet_machine::time::Instant;
 use serde::{Deserialize, Serialize};
 
 /// Parts in one token.
@@ -90,7 +90,7 @@ fn full(rate: Rate) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Duration;
+    use gannet_machine::time::Duration;
 
     #[test]
     fn the_rate_is_exact_whatever_the_sizes() {
