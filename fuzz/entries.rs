@@ -231,7 +231,7 @@ pub fn gsup(octets: &[u8]) {
         assert_eq!(gsup::Message::parse(&message.to_vec()).as_ref(), Ok(&message));
     }
     let Some((piece, stream)) = octets.split_first() else { return };
-    let mut splitter = ipa::Splitter::new(IPA_MESSAGE_MAX);
+    let mut splitter = gannet_proto::ipa_stream::Splitter::new(IPA_MESSAGE_MAX);
     for piece in stream.chunks(usize::from(*piece) + 1) {
         splitter.push(piece);
         while let Ok(Some(message)) = splitter.next_message() {

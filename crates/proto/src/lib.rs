@@ -23,6 +23,7 @@ pub mod few;
 pub mod gmm;
 pub mod gsup;
 pub mod gtp;
+pub mod ipa_stream;
 pub mod llc;
 pub mod ns;
 pub mod octet_queue;

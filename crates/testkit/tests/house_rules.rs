@@ -249,7 +249,8 @@ fn files_and_functions_stay_readable() {
 }
 
 /// Crates whose texts reach people: the log, the VTY, the command line, errors.
-const SPEAKS_TO_PEOPLE: &[&str] = &["wire", "machine", "qos", "proto", "node", "ops", "demux", "rt", "trace", "gannet"];
+const SPEAKS_TO_PEOPLE: &[&str] =
+    &["wire", "machine", "qos", "proto", "node", "ops", "demux", "rt", "trace", "gannet"];
 
 /// Where a line formats a value as the language prints it for its programmers.
 fn is_debug_output(line: &str) -> bool {

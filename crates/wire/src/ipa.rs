@@ -193,97 +193,23 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Makes messages of what a stream brings, in pieces of any length.
+/// The first message of a stream, where it is whole, and the octets that it takes.
 ///
-/// What is kept is less than one message of the longest length permitted, and the piece that was brought last: whoever
-/// takes all messages after each piece bounds the memory by that.
-#[derive(Clone)]
-pub struct Splitter {
-    octets: Vec<u8>,
-    taken: usize,
-    payload_max: usize,
-    /// Why the stream is at its end.
-    ended: Option<DecodeError>,
-}
-
-/// What waits may be vectors of the HLR, whose keys are not printed.
-impl fmt::Debug for Splitter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { payload_max, ended, .. } = self;
-        write!(f, "Splitter({} octets wait, at most {payload_max} in a message, {ended:?})", self.waiting())
+/// # Errors
+/// `BadLength` for a message whose payload is longer than `payload_max` octets.
+pub fn first(stream: &[u8], payload_max: usize) -> Result<Option<(Message<'_>, usize)>, DecodeError> {
+    let Some(&[high, low, protocol]) = stream.first_chunk::<HEADER_LEN>() else { return Ok(None) };
+    let len = usize::from(u16::from_be_bytes([high, low]));
+    if len > payload_max {
+        return Err(DecodeError::new("IPA length", 0, DecodeErrorKind::BadLength(len)));
     }
-}
-
-impl Splitter {
-    /// A splitter that takes no message whose payload is longer than `payload_max` octets.
-    #[must_use]
-    pub const fn new(payload_max: usize) -> Self {
-        Self { octets: Vec::new(), taken: 0, payload_max, ended: None }
-    }
-
-    /// Takes a piece of the stream; nothing of one that is at its end.
-    pub fn push(&mut self, piece: &[u8]) {
-        if self.ended.is_some() {
-            return;
-        }
-        self.octets.drain(..self.taken.min(self.octets.len()));
-        self.taken = 0;
-        self.octets.extend_from_slice(piece);
-    }
-
-    /// The next message, where it is whole.
-    ///
-    /// # Errors
-    /// `BadLength` for a message that is longer than permitted. Where the next one begins can then be known only by
-    /// reading all of it, so the stream is at its end: each further call says the same until [`Splitter::clear`].
-    pub fn next_message(&mut self) -> Result<Option<Message<'_>>, DecodeError> {
-        if let Some(error) = self.ended {
-            return Err(error);
-        }
-        let Some(header) = self.octets.get(self.taken..).and_then(<[u8]>::first_chunk::<HEADER_LEN>) else {
-            return Ok(None);
-        };
-        let [high, low, protocol] = *header;
-        let len = usize::from(u16::from_be_bytes([high, low]));
-        if len > self.payload_max {
-            let error = DecodeError::new("IPA length", 0, DecodeErrorKind::BadLength(len));
-            self.clear();
-            self.ended = Some(error);
-            return Err(error);
-        }
-        let start = self.taken + HEADER_LEN;
-        let Some(payload) = self.octets.get(start..start + len) else { return Ok(None) };
-        self.taken = start + len;
-        Ok(Some(Message { protocol, payload }))
-    }
-
-    /// Octets of a message that is not whole yet, and of messages that were not taken yet.
-    #[must_use]
-    pub const fn waiting(&self) -> usize {
-        self.octets.len() - self.taken
-    }
-
-    /// Forgets everything: another stream begins.
-    pub fn clear(&mut self) {
-        self.octets.clear();
-        self.taken = 0;
-        self.ended = None;
-    }
+    let payload = stream.get(HEADER_LEN..HEADER_LEN + len);
+    Ok(payload.map(|payload| (Message { protocol, payload }, HEADER_LEN + len)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_carried_is_not_printed() {
-        let mut splitter = Splitter::new(64);
-        splitter.push(&[0, 3, PROTOCOL_OSMO, 0xa5, 0xa6, 0xa7, 0, 9, 1]);
-        let message = format!("{:?}", splitter.next_message());
-        let text = format!("{message} {splitter:?}");
-        assert!(!text.contains("165") && !text.to_lowercase().contains("a5"), "{text}");
-        assert!(text.contains("3 octets") && text.contains("3 octets wait"), "{text}");
-    }
 
     /// The identity request of osmo-hlr.
     const ID_GET: [u8; 20] =
@@ -317,42 +243,5 @@ mod tests {
         for short in [&[][..], &[4, 2, 1], &[5, 0], &[5, 0, 9, 1]] {
             assert!(matches!(kind(short), DecodeErrorKind::Truncated { .. }));
         }
-    }
-
-    #[test]
-    fn a_stream_in_pieces() {
-        let mut stream = ID_GET.to_vec();
-        Ccm::Ping.emit(&mut stream);
-        assert!(put_extension(EXTENSION_GSUP, &[1, 2, 3], &mut stream));
-        for piece in 1..stream.len() {
-            let mut splitter = Splitter::new(64);
-            let mut got = Vec::new();
-            for octets in stream.chunks(piece) {
-                splitter.push(octets);
-                while let Some(message) = splitter.next_message().unwrap() {
-                    got.push((message.protocol, message.payload.to_vec(), message.extension().is_some()));
-                }
-            }
-            assert_eq!(splitter.waiting(), 0);
-            let whole = (PROTOCOL_OSMO, vec![5, 1, 2, 3], true);
-            assert_eq!(got, [(0xfe, ID_GET[3..].to_vec(), false), (0xfe, vec![0], false), whole]);
-        }
-    }
-
-    #[test]
-    fn a_message_beyond_the_limit_ends_the_stream() {
-        let mut splitter = Splitter::new(16);
-        splitter.push(&[0, 16, 1]);
-        assert_eq!(splitter.next_message(), Ok(None));
-        splitter.push(&[7; 16]);
-        assert_eq!(splitter.next_message(), Ok(Some(Message { protocol: 1, payload: &[7; 16] })));
-        splitter.push(&ID_GET);
-        for _ in 0..2 {
-            assert_eq!(splitter.next_message().unwrap_err().kind, DecodeErrorKind::BadLength(17));
-        }
-        splitter.clear();
-        assert_eq!(splitter.next_message(), Ok(None));
-        assert_eq!(splitter.waiting(), 0);
-        assert!(!put(1, &[0; PAYLOAD_MAX + 1], &mut Vec::new()));
     }
 }

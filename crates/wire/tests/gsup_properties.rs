@@ -9,7 +9,7 @@ use gannet_wire::gsup::{
 };
 use gannet_wire::gtp::value::{Msisdn, Qos};
 use gannet_wire::id::Imsi;
-use gannet_wire::ipa::{Ccm, IdTag, Splitter, put_extension};
+use gannet_wire::ipa::{Ccm, IdTag, put_extension};
 use gannet_wire::l3::ie::{GmmCause, Octets, PdpAddress, QosProfile};
 use gannet_wire::{DecodeErrorKind, ipa};
 use proptest::option::of as some;
@@ -42,10 +42,10 @@ fn octets(hex: &str) -> Vec<u8> {
 #[test]
 fn a_real_attach_is_read_and_written_again() {
     let stream: Vec<u8> = CAPTURED.iter().flat_map(|segment| octets(segment)).collect();
-    let mut splitter = Splitter::new(4096);
-    splitter.push(&stream);
     let (mut again, mut bodies) = (Vec::new(), Vec::new());
-    while let Some(message) = splitter.next_message().unwrap() {
+    let mut rest = &stream[..];
+    while let Some((message, taken)) = ipa::first(rest, 4096).unwrap() {
+        rest = &rest[taken..];
         if message.protocol == ipa::PROTOCOL_CCM {
             Ccm::parse(message.payload).unwrap().emit(&mut again);
             continue;
@@ -352,16 +352,15 @@ proptest! {
     }
 
     #[test]
-    fn no_octets_make_it_panic(octets in proptest::collection::vec(any::<u8>(), 0..200), piece in 1..20_usize) {
+    fn no_octets_make_it_panic(octets in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = (Envelope::of(&octets), Ccm::parse(&octets));
         if let Ok(message) = Message::parse(&octets) {
             prop_assert_eq!(Message::parse(&message.to_vec()), Ok(message));
         }
-        let mut splitter = Splitter::new(64);
-        for piece in octets.chunks(piece) {
-            splitter.push(piece);
-            while let Ok(Some(_)) = splitter.next_message() {}
-            prop_assert!(splitter.waiting() < 64 + ipa::HEADER_LEN);
+        let mut rest = &octets[..];
+        while let Ok(Some((message, taken))) = ipa::first(rest, 64) {
+            prop_assert!(message.payload.len() <= 64 && taken == ipa::HEADER_LEN + message.payload.len());
+            rest = &rest[taken..];
         }
     }
 

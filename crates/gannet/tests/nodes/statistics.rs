@@ -2,11 +2,12 @@
 
 use crate::common::{Node, file, wait_for};
 use gannet_machine::drops::Drop;
+use gannet_proto::ipa_stream::Splitter;
 use gannet_testkit::netns::{Background, Netns};
 use gannet_testkit::{Case, Need, TempDir};
 use gannet_wire::gsmtap;
 use gannet_wire::gsmtap_log::LogLine;
-use gannet_wire::ipa::{self, Splitter};
+use gannet_wire::ipa;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};

@@ -15,13 +15,14 @@ use gannet_proto::auth::cards::Cards;
 use gannet_proto::auth::milenage::Milenage;
 use gannet_proto::auth::sqn::SqnCounter;
 use gannet_proto::auth::{CardAnswer, Sim};
+use gannet_proto::ipa_stream::Splitter;
 use gannet_wire::DecodeError;
 use gannet_wire::gsup::{
     AuthTuple, AuthVectors, Body, CnDomain, Message, PdpInfo, PurgeResult, Quintuplet, Refusal,
     SubscribedApn, Subscription, Triplet,
 };
 use gannet_wire::gtp::value::Qos;
-use gannet_wire::ipa::{self, Ccm, IdTag, Splitter};
+use gannet_wire::ipa::{self, Ccm, IdTag};
 use gannet_wire::l3::ie::{GmmCause, PdpAddress, PrecedenceClass, QosProfile, ReliabilityClass};
 use std::collections::HashSet;
 

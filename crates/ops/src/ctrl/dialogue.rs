@@ -5,7 +5,8 @@ use super::variables::{Query, refuse_to_set};
 use super::{Control, EXTENSION, Message, UNKNOWN};
 use crate::connections::{Answers, Conversation, Limits, News};
 use gannet_machine::time::Duration;
-use gannet_wire::ipa::{self, Ccm, Splitter};
+use gannet_proto::ipa_stream::Splitter;
+use gannet_wire::ipa::{self, Ccm};
 
 /// How much the control interface may take.
 pub const LIMITS: Limits = Limits {

@@ -1,12 +1,13 @@
 //! The link to the HLR: identities, PING and PONG, and its end.
 
 use super::{GsupEntity, GsupOutput, GsupTimer};
+use crate::ipa_stream::Splitter;
 use gannet_machine::drops::Drop;
 use gannet_machine::timers::TimerKey;
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context, StreamState};
 use gannet_wire::gsup::Message;
-use gannet_wire::ipa::{self, Ccm, IdTag, Splitter};
+use gannet_wire::ipa::{self, Ccm, IdTag};
 
 /// What is known of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -46,6 +46,7 @@ pub use operations::GsupKind;
 pub use subscriber::{PDP_INFOS_MAX, SubscriberData};
 
 use crate::about::About as _;
+use crate::ipa_stream::Splitter;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::Duration;
@@ -54,7 +55,6 @@ use gannet_machine::{Batch, Context, Port};
 use gannet_wire::gsup::Envelope;
 use gannet_wire::gsup::{AuthTuple, Body, CancelType, CnDomain, Domain, Message, Refusal, Subscription};
 use gannet_wire::id::Imsi;
-use gannet_wire::ipa::Splitter;
 use gannet_wire::l3::ie::GmmCause;
 use link::LinkState;
 use operations::{Operation, Operations};

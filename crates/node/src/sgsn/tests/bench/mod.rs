@@ -23,9 +23,9 @@ use gannet_machine::time::Duration;
 use gannet_machine::trace::Quiet;
 use gannet_machine::{Peer, Surroundings};
 use gannet_proto::gmm::Cell;
+use gannet_proto::ipa_stream::Splitter;
 use gannet_proto::rule_book::RuleBook;
 use gannet_wire::id::{Bvci, CellId, Nsei, Plmn, Rai};
-use gannet_wire::ipa::Splitter;
 use std::collections::VecDeque;
 
 pub use bss::bss;
