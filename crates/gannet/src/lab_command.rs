@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use gannet_lab::demo::{self, Peer};
 use gannet_lab::load::USERS_MAX;
 use gannet_lab::load::traffic::ANSWER_AFTER_MAX;
+use gannet_lab::mock_cipher::MockCipher;
 use gannet_lab::report::{Options, Size};
 use gannet_lab::{busy, ed, experiments, http};
 use std::io::IsTerminal;
@@ -71,6 +72,15 @@ pub enum LabCommand {
         /// How long it works on each packet that it forwards
         #[arg(long, default_value_t = 0)]
         work_ns: u32,
+    },
+    /// An SGSN with the mock cipher of the early demultiplexing study
+    #[command(hide = true)]
+    Sgsn {
+        #[command(flatten)]
+        flags: crate::node::flags::Flags,
+        /// How long it works on each downlink LL-PDU with user data that is not ciphered
+        #[arg(long, value_name = "NS", value_parser = whole(1..=1_000_000_u64))]
+        work_ns: u64,
     },
     /// A process that computes without an end, for `busy-machine`
     #[command(hide = true)]
@@ -239,6 +249,14 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             let peer = ed::bed::parse_ethernet(&peer).ok_or_else(|| format!("'{peer}' is no address"))?;
             ed::bare::run(&ed::bare::Options { bare, users, real_time, cells, peer, port, work_ns })?;
             Ok(ExitCode::SUCCESS)
+        }
+        LabCommand::Sgsn { flags, work_ns } => {
+            let mock = MockCipher::calibrated(work_ns, gannet_rt::gea::best());
+            let steps = mock.steps();
+            let remark = format!(
+                "each downlink LL-PDU in the clear costs {work_ns} ns more: {steps} steps over its octets"
+            );
+            crate::sgsn::run_with_ciphers(flags, Box::leak(Box::new(mock)), remark)
         }
         LabCommand::Spin { run: _ } => busy::spin(),
         LabCommand::Serve { bind, octets, seed } => {

@@ -3,10 +3,14 @@
 
 mod bss;
 mod ggsn;
+#[cfg(feature = "lab")]
 mod interop_command;
+#[cfg(feature = "lab")]
 mod lab_command;
+#[cfg(feature = "lab")]
 mod load_command;
 mod node;
+#[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "the commands of the laboratory take numbers"))]
 mod numbers;
 mod sgsn;
 mod vty_command;
@@ -32,20 +36,24 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run an SGSN
-    Sgsn(sgsn::SgsnFlags),
+    Sgsn(node::flags::Flags),
     /// Run a GGSN
     Ggsn(node::flags::Flags),
     /// Run cells and mobiles
     Bss(node::flags::Flags),
     /// Run commands in a node's VTY and print their answers
     Vty(vty_command::VtyArguments),
+    #[cfg(feature = "lab")]
     /// Base stations, mobiles and a GGSN that load any SGSN with traffic
     Load(Box<load_command::LoadArguments>),
+    #[cfg(feature = "lab")]
     /// The laboratory: list and run experiments
     #[command(subcommand)]
     Lab(lab_command::LabCommand),
+    #[cfg(feature = "lab")]
     /// The main job, end to end, in network namespaces of its own
     Demo(lab_command::DemoArguments),
+    #[cfg(feature = "lab")]
     /// Interoperation with Osmocom's programs, scenario by scenario, in network namespaces of its own
     Interop(interop_command::InteropArguments),
 }
@@ -58,9 +66,13 @@ fn main() -> ExitCode {
         Command::Ggsn(flags) => ggsn::run(flags),
         Command::Bss(flags) => bss::run(flags),
         Command::Vty(arguments) => vty_command::run(&arguments),
+        #[cfg(feature = "lab")]
         Command::Load(arguments) => load_command::run(&arguments),
+        #[cfg(feature = "lab")]
         Command::Lab(command) => lab_command::run(command),
+        #[cfg(feature = "lab")]
         Command::Demo(arguments) => lab_command::demo(&arguments),
+        #[cfg(feature = "lab")]
         Command::Interop(arguments) => interop_command::run(&arguments),
     };
     let code = result.unwrap_or_else(|message| {

@@ -94,7 +94,13 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
     let contexts = node.contexts_limit();
     let contexts_v0 = if speaks_v0(config) { contexts } else { contexts.min(CONTEXTS_V0) };
     let paths = Paths::new(&config.service, (user, contexts, contexts_v0), (gb, node.mobiles_max));
-    Ok(Plan { binds, frames: service::frames(&config.service, &node), paths, config: node })
+    Ok(Plan {
+        binds,
+        frames: service::frames(&config.service, &node),
+        paths,
+        config: node,
+        ciphers: gannet_rt::gea::best(),
+    })
 }
 
 /// The node's configuration while it runs with these sockets of NS.

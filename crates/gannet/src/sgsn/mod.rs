@@ -9,6 +9,7 @@ mod service;
 mod show;
 mod store;
 
+use crate::node::flags::Flags;
 use crate::node::{self, Node, Whose, in_use, last_restart_counter, restart_counter};
 use charging::Records;
 use core::cell::RefCell;
@@ -19,6 +20,7 @@ use gannet_node::sgsn::{GTP_C, GTP_C_SECOND, GTP_U_SECOND, HLR, Sgsn, SgsnComman
 use gannet_ops::config::sgsn as ops;
 use gannet_ops::metrics::Group;
 use gannet_ops::vty::CommandError;
+use gannet_proto::llc::cipher::BatchCipher;
 use gannet_rt::{Access, EventLoop, LoopConfig, MachineId, Outside, TcpConfig, UdpConfig};
 use gannet_wire::gtp;
 #[cfg(test)]
@@ -36,16 +38,6 @@ const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
 const HEAP_PER_MOBILE: usize = 8 << 10;
 const HEAP_MIN: usize = 16 << 20;
 const HEAP_MAX: usize = 256 << 20;
-
-/// The flags of `gannet sgsn`.
-#[derive(Debug, Clone, clap::Args)]
-pub struct SgsnFlags {
-    #[command(flatten)]
-    node: node::flags::Flags,
-    /// For the laboratory: nanoseconds that each downlink LL-PDU with user data costs more
-    #[arg(long, value_name = "NS", default_value_t = 0, hide = true)]
-    work_ns: u64,
-}
 
 /// The running SGSN.
 #[derive(Debug)]
@@ -65,6 +57,8 @@ pub struct Plan {
     binds: Vec<(String, SocketAddr)>,
     frames: usize,
     paths: Paths,
+    /// Ciphers LL-PDUs, many at once.
+    ciphers: &'static dyn BatchCipher,
 }
 
 impl Node for SgsnNode {
@@ -92,7 +86,7 @@ impl Node for SgsnNode {
     }
 
     fn build(plan: Plan, config: &ops::SgsnConfig, node: &mut EventLoop) -> Result<Self, String> {
-        let Plan { config: mut node_config, mut binds, mut paths, .. } = plan;
+        let Plan { config: mut node_config, mut binds, mut paths, ciphers, .. } = plan;
         let whose = Whose { node: "sgsn", address: node_config.gtp_address };
         let store = open_store(config, whose)?;
         node_config.restart_counter = match store.as_ref().and_then(Opened::counter) {
@@ -112,7 +106,7 @@ impl Node for SgsnNode {
         records.borrow_mut().begin(&config.charging, config.common.ctrl.is_some(), node.access().log())?;
         let taken = Rc::clone(&records);
         let mut sgsn = Sgsn::new(node_config, seed);
-        sgsn.set_ciphers(gannet_rt::gea::best());
+        sgsn.set_ciphers(ciphers);
         let machine = node.add_machine(sgsn, move |_, event, outside| match event {
             SgsnEvent::Charged(record) => taken.borrow_mut().take(&record, outside.log()),
             event => tell(&event, outside),
@@ -298,7 +292,22 @@ fn tell(event: &SgsnEvent, outside: &mut Outside<'_>) {
 ///
 /// # Errors
 /// A sentence for the person.
-pub fn run(flags: SgsnFlags) -> Result<std::process::ExitCode, String> {
-    let SgsnFlags { node, work_ns } = flags;
-    node::run_with::<SgsnNode>(node, |plan, remarks| plan.config.work = service::work(work_ns, remarks))
+pub fn run(flags: Flags) -> Result<std::process::ExitCode, String> {
+    node::run::<SgsnNode>(flags)
+}
+
+/// The same with another cipher service, and what there is to say about it.
+///
+/// # Errors
+/// A sentence for the person.
+#[cfg(feature = "lab")]
+pub fn run_with_ciphers(
+    flags: Flags,
+    ciphers: &'static dyn BatchCipher,
+    remark: String,
+) -> Result<std::process::ExitCode, String> {
+    node::run_with::<SgsnNode>(flags, |plan, remarks| {
+        plan.ciphers = ciphers;
+        remarks.push(remark);
+    })
 }

@@ -4,7 +4,6 @@ use gannet_machine::time::Duration;
 use gannet_node::sgsn::admission::{AdmissionConfig, Otherwise};
 use gannet_node::sgsn::flows::{Ingress, QueueConfig};
 use gannet_node::sgsn::quality::Ceilings;
-use gannet_node::sgsn::work::Work;
 use gannet_node::sgsn::{Policing, SgsnConfig};
 use gannet_ops::config::sgsn as ops;
 use gannet_qos::token_bucket::Rate;
@@ -119,17 +118,6 @@ pub fn frames(config: &ops::Service, node: &SgsnConfig) -> usize {
     )
 }
 
-/// The work that takes so many nanoseconds on this machine, for each LL-PDU.
-pub fn work(ns: u64, remarks: &mut Vec<String>) -> Option<Work> {
-    if ns == 0 {
-        return None;
-    }
-    let start = std::time::Instant::now();
-    let work = Work::calibrated(ns, || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
-    remarks.push(format!("each downlink LL-PDU costs {ns} ns more: {} steps over its octets", work.steps));
-    Some(work)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,13 +170,5 @@ mod tests {
         assert_eq!((cell_percent, node_octets_per_s, otherwise), (50, Some(10_000), Otherwise::Reject));
         let (node, ..) = applied(|config| config.service.real_time_node_percent = 100);
         assert_eq!(node.queue.node_real_time, None);
-    }
-
-    #[test]
-    fn work_is_calibrated_and_told() {
-        let mut remarks = Vec::new();
-        assert_eq!(work(0, &mut remarks), None);
-        assert!(work(7500, &mut remarks).unwrap().steps > 0);
-        assert!(remarks[0].contains("7500 ns"), "{remarks:?}");
     }
 }

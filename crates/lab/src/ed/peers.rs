@@ -59,15 +59,18 @@ pub fn start(
     std::fs::write(&path, config(candidate, setup, directory))?;
     let (program, mut arguments) = match candidate {
         Candidate::Osmo => (Path::new("osmo-sgsn"), vec![]),
+        _ if setup.work_ns > 0 => (gannet, mock_cipher(setup.work_ns)),
         _ => (gannet, vec!["sgsn".to_owned()]),
     };
     arguments.extend(["-c".to_owned(), path.to_string_lossy().into_owned()]);
-    if candidate != Candidate::Osmo && setup.work_ns > 0 {
-        arguments.extend(["--work-ns".to_owned(), setup.work_ns.to_string()]);
-    }
     let mut command = bed.command(program);
     command.args(arguments);
     Process::start(candidate.name(), &mut command, &directory.join("sgsn.log"))
+}
+
+/// How an SGSN is started that works on each LL-PDU.
+fn mock_cipher(work_ns: u32) -> Vec<String> {
+    ["lab".to_owned(), "sgsn".to_owned(), "--work-ns".to_owned(), work_ns.to_string()].into()
 }
 
 /// Where an SGSN that is started in `directory` keeps its mobiles.

@@ -4,7 +4,6 @@ use super::admission::AdmissionConfig;
 use super::flows::{Ingress, QueueConfig};
 use super::quality::Ceilings;
 use super::subscribers::SubscriberConfig;
-use super::work::Work;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_machine::Port;
 use gannet_machine::time::Duration;
@@ -126,8 +125,6 @@ pub struct SgsnConfig {
     pub ceilings: Ceilings,
     /// What is dropped of an N-PDU flow above its peak throughput; `None` polices nobody.
     pub policing: Option<Policing>,
-    /// What the laboratory has every downlink LL-PDU cost.
-    pub work: Option<Work>,
     /// Answers a second to mobiles that are not known.
     pub stranger_answers_per_second: u32,
     /// From one OVERLOAD to the next, where mobiles that are not known are more than are answered or have a place; `None`
@@ -346,7 +343,6 @@ impl Default for SgsnConfig {
             queue: QueueConfig::default(),
             ceilings: Ceilings::default(),
             policing: Some(Policing::default()),
-            work: None,
             stranger_answers_per_second: 100,
             overload_interval: None,
         }

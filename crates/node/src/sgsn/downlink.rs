@@ -167,8 +167,8 @@ impl Sgsn {
             }
         };
         self.counted(slot);
-        if let Some(work) = self.config.work {
-            work.spend(&frame);
+        if cipher.is_none() {
+            self.ciphers.in_clear(&frame);
         }
         self.send_data(cx, (slot, nsapi), cipher, frame)
     }

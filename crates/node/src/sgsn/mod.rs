@@ -24,7 +24,6 @@
 //! | [`charging`] | what each context has used, for who charges for it |
 //! | [`durable`] | which mobiles are to be kept for the time after a restart |
 //! | [`show`] | what an operator sees |
-//! | [`work`] | what the laboratory has each LL-PDU cost |
 //!
 //! The data path allocates nothing: frames come from the pool, batches are kept in `Scratch`. Signalling may.
 
@@ -43,7 +42,6 @@ pub mod quality;
 pub mod relocation;
 pub mod show;
 pub mod subscribers;
-pub mod work;
 
 mod arriving;
 mod claimants;

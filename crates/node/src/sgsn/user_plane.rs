@@ -421,8 +421,8 @@ impl Sgsn {
             self.send_signalling(cx, slot, tlli, frame);
             return;
         };
-        if let Some(work) = self.config.work.filter(|_| has_data) {
-            work.spend(&frame);
+        if has_data {
+            self.ciphers.in_clear(&frame);
         }
         self.send_data(cx, (slot, nsapi), None, frame);
     }

@@ -9,9 +9,9 @@ mod xsk;
 
 use super::Bare;
 use super::bed::{GN_LOAD, GN_SGSN, POLLED_LATE_NS};
+use crate::mock_cipher::Work;
 use crate::testbed;
 use core::net::SocketAddr;
-use gannet_node::sgsn::work::Work;
 use gannet_rt::Companion;
 use gannet_wire::id::{Bvci, Teid, Tlli};
 use std::sync::atomic::Ordering;

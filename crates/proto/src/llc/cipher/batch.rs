@@ -47,6 +47,8 @@ pub trait BatchCipher: fmt::Debug + Sync {
     fn name(&self) -> &'static str;
     /// Does all of `jobs`. Their order in the list is another one afterwards.
     fn apply(&self, jobs: &mut [Job<'_>]);
+    /// An LL-PDU with user data that leaves without a cipher of this service: nothing to do.
+    fn in_clear(&self, _ll_pdu: &[u8]) {}
 }
 
 /// Does what has another algorithm than GEA3 and GEA4 one by one. What is left comes back, longest first, so that those

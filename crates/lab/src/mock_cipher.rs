@@ -1,9 +1,9 @@
-//! Work of the laboratory: what every downlink LL-PDU with user data costs beside its protocols, to stand for a cipher, which S frames
-//! do not have.
-//!
-//! It reads all octets of the LL-PDU as often as it must and changes none of them.
+//! The mock cipher of the early demultiplexing study: every downlink LL-PDU with user data costs the same time more, as a cipher
+//! would. It reads all octets of the LL-PDU as often as it must and changes none of them. S frames have no cipher, and no work.
 
 use core::hint::black_box;
+use gannet_proto::llc::cipher::{BatchCipher, Job};
+use std::time::Instant;
 
 /// Octets of the LL-PDU with which work is calibrated: an N-PDU of 378 octets and its headers.
 const LL_PDU_OCTETS: usize = 388;
@@ -48,6 +48,43 @@ impl Work {
         let fast = times.get(times.len() / 20).copied().unwrap_or(1).max(1);
         let steps = ns.saturating_mul(PROBE.steps.into()).div_ceil(fast);
         Self { steps: u32::try_from(steps).unwrap_or(u32::MAX) }
+    }
+}
+
+/// A cipher service that works on what leaves in the clear, and ciphers as another one does.
+#[derive(Debug)]
+pub struct MockCipher {
+    work: Work,
+    ciphers: &'static dyn BatchCipher,
+}
+
+impl MockCipher {
+    /// Work of `ns` nanoseconds on this processor for each LL-PDU in the clear.
+    #[must_use]
+    pub fn calibrated(ns: u64, ciphers: &'static dyn BatchCipher) -> Self {
+        let start = Instant::now();
+        let clock_ns = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Self { work: Work::calibrated(ns, clock_ns), ciphers }
+    }
+
+    /// Steps of the work for each LL-PDU.
+    #[must_use]
+    pub const fn steps(&self) -> u32 {
+        self.work.steps
+    }
+}
+
+impl BatchCipher for MockCipher {
+    fn name(&self) -> &'static str {
+        "mock"
+    }
+
+    fn apply(&self, jobs: &mut [Job<'_>]) {
+        self.ciphers.apply(jobs);
+    }
+
+    fn in_clear(&self, ll_pdu: &[u8]) {
+        self.work.spend(ll_pdu);
     }
 }
 
