@@ -20,7 +20,7 @@ use std::hint::black_box;
 )]
 mod tcp;
 
-const TEXT: &[u8] = include_bytes!("../../../ARCHITECTURE.md");
+const TEXT: &[u8] = include_bytes!("../tests/compression/english.txt");
 const N_PDU: usize = 1500;
 
 /// Two packets of a download, one behind the other.

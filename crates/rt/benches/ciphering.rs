@@ -1,7 +1,7 @@
 //! What GEA costs a frame of 400 octets and its FCS, by how many frames are ciphered at once.
 //!
 //! The ways are alternated in one run, so that what the machine does besides hits all of them alike. Each cell is the
-//! median of ns per frame over [`ROUNDS`] and, in brackets, the least and the most. `docs/ciphering.md` has a run's table.
+//! median of ns per frame over [`ROUNDS`] and, in brackets, the least and the most. `docs/lab/ciphering.md` has a run's table.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "a benchmark")]
 

@@ -2,7 +2,7 @@
 //! other as against those of many mobiles deciphered in one call.
 //!
 //! Both ways are alternated in one run, each with frames and mobiles of its own. Each cell is the median of ns per LL-PDU
-//! over [`ROUNDS`] and, in brackets, the least and the most. `docs/ciphering.md` has a run's table.
+//! over [`ROUNDS`] and, in brackets, the least and the most. `docs/lab/ciphering.md` has a run's table.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "a benchmark")]
 

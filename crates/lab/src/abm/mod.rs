@@ -213,7 +213,7 @@ fn kept(free: &Measured, lossy: &Measured) -> Samples {
     lossy.goodput.over(free.goodput.median())
 }
 
-/// For a person, and for `docs/acknowledged.md`.
+/// For a person, and for `docs/lab/acknowledged.md`.
 fn table(all: &[Measured], modes: &[Mode]) -> String {
     let mut text = "| mode | round trip | goodput, octets/s | at 5 % loss | of it kept [least..most] | sent again | S frames back | longest stall |\n|---|---|---|---|---|---|---|---|\n".to_owned();
     for mode in modes {

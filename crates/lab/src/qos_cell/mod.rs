@@ -129,7 +129,7 @@ fn cell(at: &AtLoad, service: Service) -> Cell {
     )
 }
 
-/// For a person, and for `docs/qos.md`.
+/// For a person, and for `docs/lab/qos-cell.md`.
 fn table(all: &[AtLoad]) -> String {
     let mut text = "| load | class | offered | delivered | guaranteed | delay median, 99 % (ms) |\n|---|---|---|---|---|---|\n".to_owned();
     for at in all {
