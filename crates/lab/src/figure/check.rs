@@ -56,7 +56,7 @@ fn contrast_with_white(colour: &str) -> Result<f64, String> {
 pub(crate) fn of_report(report: &crate::report::Report) {
     assert!(!report.figures.is_empty(), "{}", report.experiment);
     for figure in &report.figures {
-        if let Err(why) = legible(&super::svg(figure, &report.origin())) {
+        if let Err(why) = legible(&super::svg(figure, &report.origin)) {
             panic!("{}: {why}", figure.name);
         }
     }

@@ -10,6 +10,8 @@
 mod axis;
 #[cfg(test)]
 pub(crate) mod check;
+#[cfg(test)]
+mod documented;
 mod draw;
 mod labels;
 mod look;

@@ -194,6 +194,8 @@ pub struct Report {
     pub parameters: Vec<(String, String)>,
     /// `None` for a simulated run: its octets do not depend on the machine.
     pub machine: Option<MachineInfo>,
+    /// Where its numbers come from, as the caption of each figure ends: command, version, machine and date.
+    pub origin: String,
     /// The points.
     pub cells: Vec<Cell>,
     /// The claims.
@@ -209,24 +211,34 @@ impl Report {
     /// An empty one of a simulated run.
     #[must_use]
     pub fn simulated(experiment: &str, options: &Options) -> Self {
-        Self {
-            experiment: experiment.to_owned(),
-            command: options.command(experiment),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            seed: options.seed,
-            parameters: Vec::new(),
-            machine: None,
-            cells: Vec::new(),
-            verdicts: Vec::new(),
-            figures: Vec::new(),
-            remarks: Vec::new(),
-        }
+        Self::at(experiment, options, None)
     }
 
     /// An empty one of a run in real time on this machine.
     #[must_use]
     pub fn here(experiment: &str, options: &Options) -> Self {
-        Self { machine: Some(MachineInfo::here()), ..Self::simulated(experiment, options) }
+        Self::at(experiment, options, Some(MachineInfo::here()))
+    }
+
+    fn at(experiment: &str, options: &Options, machine: Option<MachineInfo>) -> Self {
+        let (command, version) = (options.command(experiment), env!("CARGO_PKG_VERSION"));
+        let place = machine.as_ref().map_or_else(
+            || "simulated, the same on every machine".to_owned(),
+            |m| format!("{} cores of {}, Linux {}, {}", m.cores, m.cpu, m.kernel, m.date),
+        );
+        Self {
+            experiment: experiment.to_owned(),
+            origin: format!("Run: {command}; Gannet {version}; {place}."),
+            command,
+            version: version.to_owned(),
+            seed: options.seed,
+            parameters: Vec::new(),
+            machine,
+            cells: Vec::new(),
+            verdicts: Vec::new(),
+            figures: Vec::new(),
+            remarks: Vec::new(),
+        }
     }
 
     /// A parameter more.
@@ -238,16 +250,6 @@ impl Report {
     #[must_use]
     pub fn purpose(&self) -> &'static str {
         experiments::named(&self.experiment).map_or("", |experiment| experiment.purpose)
-    }
-
-    /// Where its numbers come from, as a caption ends: command, version, machine and date.
-    #[must_use]
-    pub fn origin(&self) -> String {
-        let place = self.machine.as_ref().map_or_else(
-            || "simulated, the same on every machine".to_owned(),
-            |m| format!("{} cores of {}, Linux {}, {}", m.cores, m.cpu, m.kernel, m.date),
-        );
-        format!("Run: {}; Gannet {}; {place}.", self.command, self.version)
     }
 
     /// True when every claim holds and there is one. One that is not shown does not.
@@ -298,9 +300,11 @@ impl Report {
         std::fs::create_dir_all(directory)?;
         let json = serde_json::to_string_pretty(self)?;
         std::fs::write(directory.join(format!("{}.json", self.experiment)), json + "\n")?;
-        let origin = self.origin();
         for figure in &self.figures {
-            std::fs::write(directory.join(format!("{}.svg", figure.name)), figure::svg(figure, &origin))?;
+            std::fs::write(
+                directory.join(format!("{}.svg", figure.name)),
+                figure::svg(figure, &self.origin),
+            )?;
         }
         std::fs::write(directory.join("index.html"), page::page(self, &now()))
     }

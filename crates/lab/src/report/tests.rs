@@ -99,13 +99,23 @@ fn a_page_explains_itself() {
     {
         assert!(real.contains(part), "{part}\n{real}");
     }
+}
+
+#[test]
+fn captions_end_with_where_the_numbers_come_from() {
+    let options = Options { size: Size::Full, seed: 3, out: PathBuf::new(), progress: false };
+    let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
-        report.origin(),
+        Report::simulated("world", &options).origin,
         format!(
-            "Run: gannet lab run world --quick --seed 7; Gannet {}; 2 cores of A, Linux 6, D.",
-            report.version
+            "Run: gannet lab run world --full --seed 3; Gannet {version}; simulated, the same on every machine."
         )
     );
+    let here = Report::here("x", &options);
+    let machine = here.machine.unwrap();
+    for part in [machine.cpu, machine.kernel, machine.date, format!("{} cores", machine.cores)] {
+        assert!(!part.is_empty() && here.origin.contains(&part), "{part}: {}", here.origin);
+    }
 }
 
 #[test]
