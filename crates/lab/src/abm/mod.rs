@@ -381,7 +381,9 @@ mod tests {
         }
         let text = table(&all, &MODES);
         assert_eq!(text.lines().count(), 2 + MODES.len(), "{text}");
-        assert!(drawing(&all, 3).panels.iter().all(|panel| panel.curves.len() == MODES.len()));
+        let figure = drawing(&all, 3);
+        crate::figure::check::legible(&crate::figure::svg(&figure, "")).unwrap();
+        assert!(figure.panels.iter().all(|panel| panel.curves.len() == MODES.len()));
         let verdicts = verdicts(&all);
         assert_eq!(verdicts.len(), 8, "one of goodput for this round trip: {verdicts:?}");
         verdicts.iter().for_each(|row| assert_eq!(row.holds, Some(true), "{row:?}"));

@@ -38,11 +38,17 @@ struct Delays {
     delivered: Samples,
     /// What was offered indeed, as a multiple of saturation.
     times: Samples,
+    /// Repetitions in which nothing came, so that there was no delay to measure.
+    silent: usize,
 }
 
 impl Delays {
     fn push(&mut self, delay: Delay, share: f64) {
         self.delivered.push(share);
+        if delay.count == 0 {
+            self.silent += 1;
+            return;
+        }
         // Repetition by repetition they are compared with others': each has its place.
         self.mean.push(delay.mean_us);
         self.p50.push(delay.p50_us);
@@ -73,8 +79,10 @@ impl Line {
         }
     }
 
+    /// What was measured at a load; nothing where a repetition is silent, since then they no longer stand in their places.
     fn at(&self, times: f64) -> Delays {
         let found = self.points.iter().find(|(other, _)| (*other - times).abs() < 1e-9);
+        let found = found.filter(|(_, delays)| delays.silent == 0);
         found.map(|(_, delays)| delays.clone()).unwrap_or_default()
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct FakeLab {
     leaks: bool,
     /// Who cannot run on this machine.
     missing: Option<Candidate>,
+    /// gannet-xdp delivers nothing at all.
+    is_dead: bool,
 }
 
 struct FakeChain {
@@ -27,6 +29,7 @@ struct FakeChain {
     drop_s: Option<f64>,
     bare_drop: bool,
     leaks: bool,
+    is_dead: bool,
     setup: Setup,
     running: bool,
 }
@@ -52,6 +55,9 @@ impl FakeChain {
 
     /// What each group gets, in packets/s.
     fn shares(&self, offer: &Offer) -> Vec<f64> {
+        if self.is_dead {
+            return vec![0.0; offer.groups.len()];
+        }
         let (offered, forward_s) = (offer.pps(), self.forward_s(offer));
         let Some(drop_s) = self.drop_s else {
             let passes = (1.0 / forward_s / offered).min(1.0);
@@ -79,7 +85,10 @@ impl Chain for FakeChain {
         let all_s = window_s + offer.warm_up_s;
         let busy = (offer.pps() * self.forward_s(offer)).min(1.0);
         let waits = if self.drop_s.is_some() { 15.0 * busy } else { 5000.0 * busy };
-        let delay = Delay { count: 100, mean_us: 40.0 + waits, p99_us: 60.0 + waits, ..Delay::default() };
+        let delay = match self.is_dead {
+            true => Delay::default(),
+            false => Delay { count: 100, mean_us: 40.0 + waits, p99_us: 60.0 + waits, ..Delay::default() },
+        };
         let groups: Vec<GroupCount> = offer
             .groups
             .iter()
@@ -124,6 +133,9 @@ impl Chain for FakeChain {
     }
 
     fn resident_octets(&mut self) -> Result<(u64, u64), String> {
+        if self.is_dead {
+            return Ok((0, 0));
+        }
         let before = 100 << 20;
         Ok((before, before + u64::from(self.setup.users) * 700))
     }
@@ -152,6 +164,7 @@ impl Lab for FakeLab {
             drop_s: early.then_some(DROP_S),
             bare_drop: false,
             leaks: self.leaks,
+            is_dead: self.is_dead && candidate == Candidate::Xdp,
             setup: setup.clone(),
             running: true,
         }))
@@ -163,6 +176,7 @@ impl Lab for FakeLab {
             drop_s: Some(0.0),
             bare_drop: bare == Bare::Drop,
             leaks: false,
+            is_dead: false,
             setup: setup.clone(),
             running: true,
         }))
@@ -263,6 +277,18 @@ fn who_cannot_run_has_shown_nothing() {
         let names =
             |report: &Report| report.verdicts.iter().map(|verdict| verdict.name.clone()).collect::<Vec<_>>();
         assert!(names(&report) == names(&all), "{name}\n{}", report.table());
+    }
+}
+
+/// An SGSN that delivers nothing has no delay, no share and no memory that would meet a bound.
+#[test]
+fn who_delivers_nothing_meets_no_bound() {
+    for (name, experiment) in EXPERIMENTS.into_iter().filter(|(name, _)| *name != "abm-cost") {
+        let report = run(FakeLab { is_dead: true, ..FakeLab::default() }, name, experiment);
+        for verdict in &report.verdicts {
+            let is_of_all = verdict.name.starts_with("every step: ") || verdict.name.starts_with("honest: ");
+            assert!(is_of_all || verdict.holds != Some(true), "{name}\n{}", report.table());
+        }
     }
 }
 

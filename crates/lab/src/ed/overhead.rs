@@ -43,7 +43,11 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
             let axis: Axis =
                 vec![("candidate", json!(runner.candidate.name())), ("repetition", json!(repetition))];
             let step = bench.turn(runner, |bench, chain| bench.step(chain, &axis, &offer))?;
-            let delay = step.group("one").map(|group| group.delay).unwrap_or_default();
+            // Of what never came there is no delay.
+            let Some(delay) = step.group("one").map(|group| group.delay).filter(|delay| delay.count > 0)
+            else {
+                continue;
+            };
             if let (Some(mean), Some(p99)) = (means.get_mut(n), p99s.get_mut(n)) {
                 mean.push(delay.mean_us);
                 p99.push(delay.p99_us);

@@ -332,6 +332,7 @@ mod tests {
         for seed in 1..=3 {
             let report = quick(seed);
             assert!(report.holds(), "seed {seed}\n{}\n{}", report.table(), report.remarks[0]);
+            crate::figure::check::of_report(&report);
         }
     }
 

@@ -10,6 +10,7 @@ body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)
 h2{margin-top:2rem}
 table{border-collapse:collapse;width:100%}
 td,th{text-align:left;vertical-align:top;padding:.35rem .7rem .35rem 0;border-bottom:1px solid var(--line)}
+.claims th:first-child{width:34%}
 .facts th{font-weight:normal;color:var(--pale);white-space:nowrap;width:1%}
 .means{display:block;color:var(--pale);font-size:.9rem}
 .verdict{white-space:nowrap}.no{color:var(--no);font-weight:bold}.open{font-style:italic}
@@ -94,7 +95,7 @@ fn claims(page: &mut String, report: &Report) {
     let paper_head = if paper { "<th>paper</th>" } else { "" };
     let _ = write!(
         page,
-        "<h2>What it showed</h2>\n<table>\n<tr><th>claim</th>{paper_head}<th>measured</th><th>goal</th><th>holds</th></tr>\n"
+        "<h2>What it showed</h2>\n<table class=\"claims\">\n<tr><th>claim</th>{paper_head}<th>measured</th><th>goal</th><th>holds</th></tr>\n"
     );
     for verdict in &report.verdicts {
         let Verdict { name, means, ours, goal, .. } = verdict;

@@ -279,6 +279,7 @@ mod tests {
         for seed in 1..=4 {
             let report = quick(seed);
             assert!(report.holds(), "seed {seed}\n{}\n{:#?}", report.table(), report.cells);
+            crate::figure::check::of_report(&report);
         }
     }
 
