@@ -25,6 +25,8 @@ const RIGHT: f64 = 14.0;
 const BELOW: f64 = 44.0;
 /// Marks of a curve at most: of more points only some have one.
 const MARKS_MAX: usize = 20;
+/// By how much a mark is larger than one of the curve above it.
+const LARGER: f64 = 0.13;
 const INK: &str = "#141414";
 const PALE: &str = "#404040";
 
@@ -216,9 +218,11 @@ impl Plot {
             "<clipPath id=\"{clip}\"><rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/></clipPath>\n"
         ));
         let mut line = 1_u8;
-        for curve in panel.curves.iter().rev() {
+        for (order, curve) in (0_u8..).zip(&panel.curves).collect::<Vec<_>>().into_iter().rev() {
             let _ = writeln!(canvas.0, "<g class=\"series\" data-name=\"{}\">", escaped(&curve.name));
-            self.curve(canvas, curve, axes, &clip);
+            // Where curves lie on each other the lower marks are larger, so that they are seen.
+            let scale = 1.0 + LARGER * f64::from(order);
+            self.curve(canvas, (curve, scale), axes, &clip);
             let beyond: Vec<&Point> = curve.points.iter().filter(|point| point.y > axes.y.high).collect();
             for point in &beyond {
                 self.beyond(canvas, (self.at(axes, point.x, point.y).0, line), point.y, look::colour(curve));
@@ -233,7 +237,7 @@ impl Plot {
         (left + axes.x.place(x) * width, top + (1.0 - axes.y.place(y)) * height)
     }
 
-    fn curve(&self, canvas: &mut Canvas, curve: &Curve, axes: &Axes, clip: &str) {
+    fn curve(&self, canvas: &mut Canvas, (curve, scale): (&Curve, f64), axes: &Axes, clip: &str) {
         let ink = look::colour(curve);
         let (width, dashes) = look::line(curve.style);
         let path: Vec<String> = curve
@@ -258,7 +262,7 @@ impl Plot {
                 ));
             }
             if point.y <= axes.y.high && number % every == (curve.colour * 2) % every {
-                canvas.push(&look::mark(curve, (x, y)));
+                canvas.push(&look::mark(curve, (x, y), scale));
             }
         }
     }

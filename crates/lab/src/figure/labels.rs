@@ -132,7 +132,7 @@ pub(super) fn legend(canvas: &mut Canvas, curves: &[&Curve], (left, top): (f64, 
         canvas.push(&format!(
             "<path d=\"M{x:.1},{y:.1}h28\" stroke=\"{colour}\" stroke-width=\"{stroke}\" fill=\"none\"{dashes}/>\n"
         ));
-        canvas.push(&look::mark(curve, (x + 14.0, y)));
+        canvas.push(&look::mark(curve, (x + 14.0, y), 1.0));
         for (line, number) in lines.iter().zip(0_u8..) {
             let at = (x + SWATCH, y + f64::from(number) * LINE + NAME * 0.35);
             canvas.text(at, NAME, ("start", "normal", "#141414"), line);

@@ -48,8 +48,8 @@ pub(super) const fn line(style: Style) -> (&'static str, &'static str) {
     }
 }
 
-/// One of its marks, at a place.
-pub(super) fn mark(curve: &Curve, (x, y): (f64, f64)) -> String {
+/// One of its marks, at a place and so many times as large.
+pub(super) fn mark(curve: &Curve, (x, y): (f64, f64), scale: f64) -> String {
     let ink = colour(curve);
     let (shape, fill) = match curve.style {
         Style::Measured => (of(&SHAPES, curve.colour), ink),
@@ -57,7 +57,7 @@ pub(super) fn mark(curve: &Curve, (x, y): (f64, f64)) -> String {
         Style::Reference => (of(&CROSSES, curve.colour), "none"),
     };
     format!(
-        "<path class=\"mark\" d=\"{shape}\" transform=\"translate({x:.1},{y:.1})\" fill=\"{fill}\" stroke=\"{ink}\" \
-         stroke-width=\"1.5\"/>\n"
+        "<path class=\"mark\" d=\"{shape}\" transform=\"translate({x:.1},{y:.1}) scale({scale:.2})\" fill=\"{fill}\" \
+         stroke=\"{ink}\" stroke-width=\"1.5\"/>\n"
     )
 }
