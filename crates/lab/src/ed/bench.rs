@@ -446,8 +446,6 @@ impl<'a> Bench<'a> {
         holds: Option<bool>,
     ) {
         let (name, means, paper) = (name.to_owned(), means.to_owned(), paper.map(str::to_owned));
-        // What was not measured is not a number.
-        let ours = ours.replace("NaN", "–");
         self.verdicts.push(Verdict { name, means, paper, ours, goal, holds });
     }
 

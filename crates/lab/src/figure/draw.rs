@@ -26,7 +26,7 @@ const BELOW: f64 = 44.0;
 /// Marks of a curve at most: of more points only some have one.
 const MARKS_MAX: usize = 20;
 /// By how much a mark is larger than one of the curve above it.
-const LARGER: f64 = 0.13;
+const LARGER: f64 = 0.07;
 const INK: &str = "#141414";
 const PALE: &str = "#404040";
 

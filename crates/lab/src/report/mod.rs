@@ -100,6 +100,11 @@ impl Verdict {
             None => "not shown",
         }
     }
+
+    /// Ours for a person: what was not measured is a dash.
+    fn measured(&self) -> String {
+        self.ours.replace("NaN", "–")
+    }
 }
 
 impl Serialize for Verdict {
@@ -108,7 +113,7 @@ impl Serialize for Verdict {
         fields.serialize_field("name", &self.name)?;
         fields.serialize_field("means", &self.means)?;
         fields.serialize_field("paper", &self.paper)?;
-        fields.serialize_field("ours", &self.ours)?;
+        fields.serialize_field("ours", &self.measured())?;
         fields.serialize_field("goal", &self.goal)?;
         fields.serialize_field("holds", &self.holds)?;
         fields.serialize_field("verdict", self.word())?;
@@ -268,7 +273,7 @@ impl Report {
     pub fn table(&self) -> String {
         let row = |v: &Verdict| {
             let paper = v.paper.clone().unwrap_or_else(|| "-".to_owned());
-            [v.name.clone(), paper, v.ours.clone(), v.goal.clone(), v.word().to_owned()]
+            [v.name.clone(), paper, v.measured(), v.goal.clone(), v.word().to_owned()]
         };
         let head = ["", "paper", "ours", "goal", "holds"].map(str::to_owned);
         let rows: Vec<[String; 5]> = std::iter::once(head).chain(self.verdicts.iter().map(row)).collect();

@@ -98,7 +98,7 @@ fn claims(page: &mut String, report: &Report) {
         "<h2>What it showed</h2>\n<table class=\"claims\">\n<tr><th>claim</th>{paper_head}<th>measured</th><th>goal</th><th>holds</th></tr>\n"
     );
     for verdict in &report.verdicts {
-        let Verdict { name, means, ours, goal, .. } = verdict;
+        let Verdict { name, means, goal, .. } = verdict;
         let means = match means.is_empty() {
             true => String::new(),
             false => format!("<span class=\"means\">{}</span>", escape(means)),
@@ -116,7 +116,7 @@ fn claims(page: &mut String, report: &Report) {
             page,
             "<tr><td>{}{means}</td>{paper}<td>{}</td><td>{}</td><td class=\"{class}\">{}</td></tr>",
             escape(name),
-            escape(ours),
+            escape(&verdict.measured()),
             escape(goal),
             verdict.word()
         );

@@ -42,7 +42,9 @@ fn the_table_lines_up_and_a_failed_claim_shows() {
 
 #[test]
 fn what_was_not_measured_is_not_shown_anywhere() {
-    let report = report();
+    let mut report = report();
+    report.verdicts[2].ours = format!("+{} µs", f64::NAN);
+    assert!(report.table().contains("+– µs"), "{}", report.table());
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json.pointer("/verdicts/2/holds"), Some(&serde_json::Value::Null));
     let word = |at: usize| json["verdicts"][at]["verdict"].as_str().map(str::to_owned);
