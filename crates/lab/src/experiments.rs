@@ -11,8 +11,41 @@ pub struct Experiment {
     pub name: &'static str,
     /// What it shows, in a line.
     pub description: &'static str,
+    /// What it is for, as the page of a run begins.
+    pub purpose: &'static str,
     /// Runs it.
     pub run: fn(&Options) -> Result<Report, String>,
+}
+
+/// The experiment of this name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Experiment> {
+    ALL.iter().find(|experiment| experiment.name == name)
+}
+
+/// What a reader has to know of all experiments with early demultiplexing, and the paper that they repeat.
+macro_rules! thesis {
+    ($purpose:literal) => {
+        concat!(
+            $purpose,
+            " S0 is saturation, the highest load of which everybody gets 99.5 % of what he is entitled to; S_f is the best \
+             that this machine allows where the fraction f of all traffic exceeds. The SGSN has a core to itself; generator \
+             and sink share another. The experiment repeats one of G. Lefebvre, \u{201c}Early-Demultiplexing Techniques for \
+             Quality of Service in Serving GPRS Support Nodes\u{201d}, M.A.Sc. thesis, University of British Columbia, 2001, \
+             whose SGSN ran on a Pentium 166; its ED-SGSN demultiplexes early, and its SGSN serves in order of arrival."
+        )
+    };
+}
+/// The same of those that the thesis has nothing like.
+macro_rules! beyond {
+    ($purpose:literal) => {
+        concat!(
+            $purpose,
+            " The SGSN has a core to itself; generator and sink share another. It goes past G. Lefebvre, \u{201c}Early-\
+             Demultiplexing Techniques for Quality of Service in Serving GPRS Support Nodes\u{201d}, M.A.Sc. thesis, \
+             University of British Columbia, 2001, which has no such experiment."
+        )
+    };
 }
 
 /// In place of the work that stands for it.
@@ -23,86 +56,162 @@ pub const ALL: &[Experiment] = &[
     Experiment {
         name: "world",
         description: "1,000 mobiles in 100 cells for a simulated hour with 5 % loss on Gb: everything adds up",
+        purpose: "Shows that nothing is lost without a name in a whole network: mobiles, base stations, SGSN and GGSN in one \
+                  process and in virtual time, with loss on Gb. Each mobile attaches, moves data both ways, changes cells \
+                  and routing area, is paged, has its state exported and imported, and detaches. At the end every N-PDU is \
+                  delivered or has a named drop, and every table is empty.",
         run: crate::world::run,
     },
     Experiment {
         name: "qos-cell",
         description: "contexts of every class in one congested cell: what each gets against what was negotiated",
+        purpose: "Shows what each class gets in one cell that is offered half to twice its leak rate R, against what was \
+                  negotiated: real time within its guarantee, a guaranteed rate with more sent than is guaranteed, and best \
+                  effort. A thirteenth mobile asks for a guarantee for which there is no room. Virtual time, so that the \
+                  radio is the only bottleneck.",
         run: crate::qos_cell::run,
     },
     Experiment {
         name: "abm",
         description: "acknowledged mode at 0 and 5 % loss and round trips of 1 to 700 ms, with SACK and go-back-N",
+        purpose: "Shows what LLC's acknowledged mode carries by round trip, without loss and with 5 % of it, where lost \
+                  frames alone are sent again (SACK) and where all after them are (go-back-N), with T201 from measured round \
+                  trips and as long as T200. A file goes from the SGSN's LLC to a mobile's over a path of limited rate, in \
+                  virtual time.",
         run: crate::abm::run,
     },
     Experiment {
         name: "abm-cost",
         description: "what acknowledged mode costs the SGSN's core beside unacknowledged mode, for 10,000 mobiles each",
+        purpose: "Measures what LLC's acknowledged mode costs the SGSN's core beside unacknowledged mode: three thirds of \
+                  the mobiles of one SGSN get the same load in turns. The cost of an N-PDU is the time in which the SGSN's \
+                  loop had something to do, by the N-PDUs delivered.",
         run: |options| run("abm-cost", options, ed::abm_cost::experiment),
     },
     Experiment {
         name: "ed-overhead",
         description: "what early demultiplexing costs a packet when nothing else happens",
+        purpose: thesis!(
+            "Measures what early demultiplexing costs a packet when nothing else happens (thesis, section 7.2): one \
+                  mobile, and packets at a fixed distance."
+        ),
         run: |options| run("ed-overhead", options, ed::overhead::experiment),
     },
     Experiment {
         name: "ed-throughput",
         description: "saturation with 0 to 90 % of exceeding traffic; what one core forwards",
+        purpose: thesis!(
+            "Measures how much exceeding traffic takes from the good (thesis, section 7.3.1), and what one core \
+                  forwards beside bare loops without a protocol stack."
+        ),
         run: |options| run("ed-throughput", options, ed::throughput::experiment),
     },
     Experiment {
         name: "ed-isolation",
         description: "what good and bad users get, below and above saturation",
+        purpose: thesis!(
+            "Measures what good and bad users get of the bandwidth that is allocated to them (thesis, section 7.3.2), \
+                  below saturation and above it. Half of the users are bad: they are offered all of the excess."
+        ),
         run: |options| run("ed-isolation", options, ed::isolation::experiment),
     },
     Experiment {
         name: "ed-delay",
         description: "delay of real-time mobiles from idle to twice saturation",
+        purpose: thesis!(
+            "Measures the delay of 20 real-time mobiles while best effort grows from nothing to twice saturation \
+                  (thesis, section 7.4), from the generator at Gn to the driver of the sink at Gb."
+        ),
         run: |options| run("ed-delay", options, ed::delay::experiment),
     },
     Experiment {
         name: "ed-precedence",
         description: "drops of high precedence from saturation to five times that",
+        purpose: thesis!(
+            "Measures what mobiles of high precedence lose when more comes than can be forwarded (thesis, section 7.5). \
+                  One mobile of seven has high precedence; all offer the same."
+        ),
         run: |options| run("ed-precedence", options, ed::precedence::experiment),
     },
     Experiment {
         name: "ed-flood",
         description: "good traffic under a flood of packets for nobody",
+        purpose: beyond!(
+            "Measures what good traffic keeps, at half of saturation, beside a flood of packets with TEIDs that no \
+                  context has, of up to a quarter of what the machine can drop at all."
+        ),
         run: |options| run("ed-flood", options, ed::flood::experiment),
     },
     Experiment {
         name: "ed-uplink",
         description: "what good users' uplink gets beside 0 to 90 % of exceeding uplink",
+        purpose: beyond!(
+            "Measures what good users' uplink gets beside exceeding uplink of bad ones, at half of saturation."
+        ),
         run: |options| run("ed-uplink", options, ed::uplink::experiment),
     },
     Experiment {
         name: "ed-scale",
         description: "throughput and memory from a thousand to a million contexts",
+        purpose: beyond!(
+            "Measures throughput and memory from a thousand to a million contexts, of which each has traffic."
+        ),
         run: |options| run("ed-scale", options, ed::scale::experiment),
     },
     Experiment {
         name: "busy-machine",
         description: "a lightly loaded SGSN beside processes that never sleep: nothing lost, and its estimates recover",
+        purpose: "Shows whether a lightly loaded SGSN serves its mobiles beside processes that never sleep, on its own core \
+                  or on none, and whether its estimate of an N-PDU's cost is right again within a second after they have \
+                  gone. The measure is a second node, the control node, which serves only while nothing disturbs it.",
         run: crate::busy::run,
     },
     Experiment {
         name: "ed-throughput-gea3",
         description: "the same as ed-throughput where each packet is ciphered with GEA3",
+        purpose: thesis!(
+            "Measures the same as ed-throughput (thesis, section 7.3.1) where each packet is ciphered with GEA3."
+        ),
         run: |options| run_ciphered("ed-throughput-gea3", options, GEA3, ed::throughput::experiment),
     },
     Experiment {
         name: "ed-isolation-gea3",
         description: "the same as ed-isolation with GEA3",
+        purpose: thesis!(
+            "Measures the same as ed-isolation (thesis, section 7.3.2) where each packet is ciphered with GEA3."
+        ),
         run: |options| run_ciphered("ed-isolation-gea3", options, GEA3, ed::isolation::experiment),
     },
     Experiment {
         name: "ed-delay-gea3",
         description: "the same as ed-delay with GEA3",
+        purpose: thesis!(
+            "Measures the same as ed-delay (thesis, section 7.4) where each packet is ciphered with GEA3."
+        ),
         run: |options| run_ciphered("ed-delay-gea3", options, GEA3, ed::delay::experiment),
     },
     Experiment {
         name: "ed-precedence-gea3",
         description: "the same as ed-precedence with GEA3",
+        purpose: thesis!(
+            "Measures the same as ed-precedence (thesis, section 7.5) where each packet is ciphered with GEA3."
+        ),
         run: |options| run_ciphered("ed-precedence-gea3", options, GEA3, ed::precedence::experiment),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_experiment_says_what_it_is_for_and_cites_the_thesis_in_full() {
+        for experiment in ALL {
+            assert!(experiment.purpose.len() > 100, "{}", experiment.name);
+            assert!(named(experiment.name).is_some_and(|found| found.purpose == experiment.purpose));
+            let cites = ["Lefebvre", "University of British Columbia", "2001"];
+            let full = cites.iter().all(|part| experiment.purpose.contains(part));
+            assert_eq!(full, experiment.name.starts_with("ed-"), "{}", experiment.name);
+        }
+    }
+}

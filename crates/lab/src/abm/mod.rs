@@ -9,8 +9,8 @@
 mod path;
 
 use crate::ed::stats::Samples;
-use crate::figure::{self, Curve, Panel, Point, Scale, Style};
-use crate::report::{Cell, Figure, Options, Report, Size, Verdict};
+use crate::figure::{Curve, Figure, Panel, Point, Scale, Style};
+use crate::report::{Cell, Options, Report, Size, Verdict, at_least, at_most, greatest, least};
 use gannet_machine::time::Duration;
 use gannet_proto::llc::abm::{Options as AbmOptions, Retransmission, Timing};
 use path::{Conditions, OCTETS_PER_S, Outcome, UNIT_OCTETS, transfer};
@@ -96,17 +96,7 @@ fn measure(
 ) -> Result<Measured, String> {
     let options =
         AbmOptions { retransmission: mode.retransmission, timing: mode.timing, ..AbmOptions::default() };
-    let mut measured = Measured {
-        mode,
-        round_trip_ms,
-        loss,
-        goodput: Samples::NONE,
-        again: Samples::NONE,
-        acknowledgements: Samples::NONE,
-        longest_stall_s: Samples::NONE,
-        anew: 0,
-        given_up: 0,
-    };
+    let mut measured = Measured::new(mode, round_trip_ms, loss);
     let round_trip = Duration::from_millis(round_trip_ms);
     let seeds = (0..seeds).map(|repetition| seed.wrapping_mul(1_000_003).wrapping_add(repetition));
     // A thread for each: they share nothing, and what they say is taken in the order of the seeds.
@@ -127,6 +117,21 @@ fn measure(
 }
 
 impl Measured {
+    /// Nothing yet.
+    const fn new(mode: Mode, round_trip_ms: u64, loss: f64) -> Self {
+        Self {
+            mode,
+            round_trip_ms,
+            loss,
+            goodput: Samples::NONE,
+            again: Samples::NONE,
+            acknowledgements: Samples::NONE,
+            longest_stall_s: Samples::NONE,
+            anew: 0,
+            given_up: 0,
+        }
+    }
+
     fn add(&mut self, units: u32, outcome: &Outcome) {
         let count = f64::from(units);
         self.goodput.push(count * as_f64(UNIT_OCTETS as u64) / outcome.took.as_secs_f64());
@@ -169,19 +174,21 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let started = std::time::Instant::now();
     let all = measure_all(&MODES, options)?;
     let windows = measure_all(&WINDOWS, options)?;
-    Ok(Report {
-        experiment: "abm".to_owned(),
-        seed: options.seed,
-        machine: None,
-        cells: all.iter().chain(&windows).map(Measured::cell).collect(),
-        verdicts: verdicts(&all),
-        figures: vec![drawing(&all)?],
-        remarks: vec![
-            table(&all, &MODES),
-            table(&windows, &WINDOWS),
-            format!("{:.1} s of wall-clock time", started.elapsed().as_secs_f64()),
-        ],
-    })
+    let (units, seeds) = plan(options.size);
+    let mut report = Report::simulated("abm", options);
+    report.parameter("path", format!("{OCTETS_PER_S} octets/s"));
+    report.parameter("file", format!("{units} units of {UNIT_OCTETS} octets"));
+    report.parameter("repetitions", format!("{seeds} of each point, each with dice of its own"));
+    report.parameter("window k", format!("{K_SELECTIVE} frames, with go-back-N {K_GO_BACK}"));
+    report.cells = all.iter().chain(&windows).map(Measured::cell).collect();
+    report.verdicts = verdicts(&all);
+    report.figures = vec![drawing(&all, seeds)];
+    report.remarks = vec![
+        table(&all, &MODES),
+        table(&windows, &WINDOWS),
+        format!("{:.1} s of wall-clock time", started.elapsed().as_secs_f64()),
+    ];
+    Ok(report)
 }
 
 /// Each mode at each round trip and loss.
@@ -239,25 +246,22 @@ fn table(all: &[Measured], modes: &[Mode]) -> String {
 }
 
 fn verdicts(all: &[Measured]) -> Vec<Verdict> {
-    let verdict = |name: String, ours: String, goal: &str, holds: bool| Verdict {
-        name,
-        paper: None,
-        ours,
-        goal: goal.to_owned(),
-        holds: Some(holds),
+    let mut rows = Vec::new();
+    let mut row = |name: String, means: &str, ours: String, goal: &str, holds: Option<bool>| {
+        let (means, goal) = (means.to_owned(), goal.to_owned());
+        rows.push(Verdict { name, means, paper: None, ours, goal, holds });
     };
     let [ours, others @ ..] = MODES;
     let [_, _, adaptive, fixed] = MODES;
-    let mut verdicts = Vec::new();
     for (free, lossy) in pairs(all, ours) {
         let kept = kept(free, lossy);
-        let text = format!("{:.3} [{:.3}..{:.3}]", kept.median(), kept.min(), kept.max());
-        verdicts.push(verdict(
+        row(
             format!("{}: goodput kept at 5 % loss, {} ms", ours.name, free.round_trip_ms),
-            text,
+            "Median of the goodput at 5 % loss, by the median without loss, at this round trip [least..most].",
+            format!("{:.3} [{:.3}..{:.3}]", kept.median(), kept.min(), kept.max()),
             ">= 0.9",
-            kept.median() >= LEAST_KEPT,
-        ));
+            at_least(kept.median(), LEAST_KEPT),
+        );
     }
     for (loss, is_lossy) in ["without loss", "at 5 % loss"].into_iter().zip([false, true]) {
         let medians = |mode| {
@@ -265,13 +269,14 @@ fn verdicts(all: &[Measured]) -> Vec<Verdict> {
         };
         let least_of = |mode, others: &[Mode]| {
             let ratios = others.iter().flat_map(|other| medians(mode).zip(medians(*other)));
-            ratios.map(|(ours, theirs)| ours / theirs).fold(f64::INFINITY, f64::min)
+            least(ratios.map(|(ours, theirs)| ours / theirs))
         };
         for (name, least) in [
             (format!("{}: to the best of the others, {loss}", ours.name), least_of(ours, &others)),
             (format!("{}: to fixed T201, {loss}", adaptive.name), least_of(adaptive, &[fixed])),
         ] {
-            verdicts.push(verdict(name, format!("{least:.3}"), ">= 0.97", least >= 0.97));
+            let means = "Goodput by that of the other way, at the round trip where it is lowest: never worse by more than 3 %.";
+            row(name, means, format!("{least:.3}"), ">= 0.97", at_least(least, 0.97));
         }
     }
     // N200 counts repetitions: with a fixed T201 the first transmission has its T200 besides.
@@ -280,58 +285,64 @@ fn verdicts(all: &[Measured]) -> Vec<Verdict> {
         (Timing::Fixed, "fixed", N200 + 1.0, "<= (N200 + 1) x T200, 20 s"),
     ] {
         let of_timing = all.iter().filter(|of| of.mode.timing == timing);
-        let stalled = of_timing.map(|of| of.longest_stall_s.max()).fold(0.0, f64::max);
-        let name = format!("longest time that V(A) stood, {name} T201");
-        verdicts.push(verdict(name, format!("{stalled:.1} s"), goal, stalled <= T200_S * times));
+        let stalled = greatest(of_timing.map(|of| of.longest_stall_s.max()));
+        row(
+            format!("longest time that V(A) stood, {name} T201"),
+            "The longest pause in which no frame was acknowledged, of all transfers: no longer than LLC tries.",
+            format!("{stalled:.1} s"),
+            goal,
+            at_most(stalled, T200_S * times),
+        );
     }
     let anew: u32 = all.iter().map(|of| of.anew + of.given_up).sum();
-    verdicts.push(verdict("links that were established anew".to_owned(), anew.to_string(), "0", anew == 0));
-    verdicts
+    row(
+        "links that were established anew".to_owned(),
+        "No link is given up, and none is established a second time, at any loss and round trip.",
+        anew.to_string(),
+        "0",
+        (!all.is_empty() && all.iter().all(|of| !of.goodput.is_empty())).then_some(anew == 0),
+    );
+    rows
 }
 
-fn drawing(all: &[Measured]) -> Result<Figure, String> {
-    let mut goodput = Vec::new();
-    let mut again = Vec::new();
-    for (mode, colour) in MODES.into_iter().zip(0..) {
-        let curve = |name: String, style, points| Curve { name, style, colour, points };
-        let points = |of: &dyn Fn((&Measured, &Measured)) -> Point| pairs(all, mode).map(of).collect();
-        let x = |of: &Measured| as_f64(of.round_trip_ms);
-        goodput.push(curve(
-            format!("{}, 5 % loss", mode.name),
-            Style::Measured,
-            points(&|(_, lossy)| lossy.goodput.over(1000.0).point(x(lossy))),
-        ));
-        goodput.push(curve(
-            format!("{}, no loss", mode.name),
-            Style::Reference,
-            points(&|(free, _)| free.goodput.over(1000.0).point(x(free))),
-        ));
-        again.push(curve(
-            mode.name.to_owned(),
-            Style::Measured,
-            points(&|(_, lossy)| lossy.again.point(x(lossy))),
-        ));
-    }
+/// Goodput without loss and with it, on equal axes, and what it takes.
+fn drawing(all: &[Measured], seeds: u64) -> Figure {
+    let curves = |of: &dyn Fn((&Measured, &Measured)) -> Point| -> Vec<Curve> {
+        let curve = |(mode, colour): (Mode, usize)| Curve {
+            name: mode.name.to_owned(),
+            style: Style::Measured,
+            colour,
+            points: pairs(all, mode).map(of).collect(),
+        };
+        MODES.into_iter().zip(0..).map(curve).collect()
+    };
     let panel = |title: &str, y: &str, y_scale, curves| Panel {
         title: title.to_owned(),
-        x: "round trip, in ms".to_owned(),
+        x: "round trip, ms".to_owned(),
         y: y.to_owned(),
         x_scale: Scale::Logarithmic,
         y_scale,
         curves,
+        ..Panel::default()
     };
-    let panels = [
-        panel("What arrives", "goodput, in 1000 octets/s", Scale::Linear, goodput),
-        panel("What it costs at 5 % loss", "I frames sent again, for each unit", Scale::Logarithmic, again),
-    ];
-    Ok(Figure {
-        name: "abm".to_owned(),
-        caption: format!(
-            "Acknowledged mode over a path of {OCTETS_PER_S} octets/s with a window of {K_SELECTIVE} frames \
-             ({K_GO_BACK} with go-back-N): goodput and retransmissions by round trip"
+    let goodput = |of: &Measured| of.goodput.over(1000.0).point(as_f64(of.round_trip_ms));
+    let again = |of: &Measured| of.again.point(as_f64(of.round_trip_ms));
+    let y = "goodput, 1000 octets/s";
+    let panels = vec![
+        panel("What arrives without loss", y, Scale::Linear, curves(&|(free, _)| goodput(free))),
+        panel("What arrives at 5 % loss", y, Scale::Linear, curves(&|(_, lossy)| goodput(lossy))),
+        panel(
+            "What it takes at 5 % loss",
+            "I frames sent again for each unit",
+            Scale::Logarithmic,
+            curves(&|(_, lossy)| again(lossy)),
         ),
-        svg: figure::panels(&panels)?,
-    })
+    ];
+    let caption = format!(
+        "Acknowledged mode over a path of {OCTETS_PER_S} octets/s with a window of {K_SELECTIVE} frames ({K_GO_BACK} with go-back-N). \
+         Points are medians of {seeds} transfers, bars the lowest and the highest."
+    );
+    Figure::new("abm", &caption, panels)
 }
 
 #[cfg(test)]
@@ -370,9 +381,21 @@ mod tests {
         }
         let text = table(&all, &MODES);
         assert_eq!(text.lines().count(), 2 + MODES.len(), "{text}");
-        assert!(drawing(&all).unwrap().svg.contains("go-back-N, fixed T201"));
+        let figure = drawing(&all, 3);
+        crate::figure::check::legible(&crate::figure::svg(&figure, "")).unwrap();
+        assert!(figure.panels.iter().all(|panel| panel.curves.len() == MODES.len()));
         let verdicts = verdicts(&all);
         assert_eq!(verdicts.len(), 8, "one of goodput for this round trip: {verdicts:?}");
         verdicts.iter().for_each(|row| assert_eq!(row.holds, Some(true), "{row:?}"));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_shown() {
+        let [free, lossy] = LOSSES.map(|loss| Measured::new(MODES[0], 100, loss));
+        for all in [vec![], vec![free, lossy]] {
+            for verdict in verdicts(&all) {
+                assert_eq!(verdict.holds, None, "{}", verdict.name);
+            }
+        }
     }
 }

@@ -164,6 +164,9 @@ impl Measured {
         };
         Verdict {
             name: format!("{}, {}: service", self.candidate, self.beside),
+            means: "Ten mobiles with a ping and a download, well below saturation: what is lost, and what is dropped for the node as \
+                    a whole, while processes come and go."
+                .to_owned(),
             paper: None,
             ours,
             goal: "no ping lost, no node-wide drop, SHA-256 right".to_owned(),
@@ -209,6 +212,9 @@ impl Measured {
         };
         Some(Verdict {
             name: format!("{}, {}: estimate within 1 s after", self.candidate, self.beside),
+            means: "What the node believes an N-PDU costs it, a second after busy processes have gone, beside the same of a node that \
+                    was not disturbed."
+                .to_owned(),
             paper: None,
             ours,
             goal: format!("within {:.0} % of the control node", NEAR * 100.0),
@@ -270,8 +276,13 @@ impl Measured {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// A sound cell.
+    pub(in crate::busy) fn cell_of(candidate: Candidate, beside: Beside) -> Measured {
+        Measured { candidate, beside, ..cell() }
+    }
 
     fn cell() -> Measured {
         let pings = Pings { asked: 5000, sent: 5000, received: 5000, ..Pings::default() };

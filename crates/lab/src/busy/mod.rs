@@ -25,8 +25,8 @@ use crate::ed::account::CoreTime;
 use crate::ed::bed::{CoreClock, LOAD_CORE, SGSN_CORE};
 use crate::ed::real::RealLab;
 use crate::ed::{Candidate, Chain, Lab as _};
-use crate::figure::{self, Curve, Panel, Point, Style};
-use crate::report::{Cell, Figure, MachineInfo, Options, Report, Size, Verdict};
+use crate::figure::{Curve, Figure, Panel, Point, Style};
+use crate::report::{Cell, Options, Report, Size};
 use judge::{Beside, Measured, Seen};
 use neighbours::Neighbours;
 use serde_json::json;
@@ -108,7 +108,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
     for candidate in CANDIDATES {
         measured.extend(run.candidate(candidate)?);
     }
-    let mut report = report(options.seed, &measured)?;
+    let mut report = report(options, &measured);
     report.remarks.push(format!("it took {:.0} s", begin.elapsed().as_secs_f64()));
     Ok(report)
 }
@@ -267,11 +267,15 @@ impl Service {
 /// The core that all SGSNs share, and the one of everything else.
 const _: () = assert!(LOAD_CORE != SGSN_CORE);
 
-fn report(seed: u64, measured: &[Measured]) -> Result<Report, String> {
-    let mut verdicts: Vec<Verdict> = Vec::new();
+fn report(options: &Options, measured: &[Measured]) -> Report {
+    let sizes = Sizes::of(options.size);
+    let mut report = Report::here("busy-machine", options);
+    report.parameter("disturbances of each cell", sizes.disturbances);
+    report.parameter("each lasts", format!("{} ms", sizes.disturbed.as_millis()));
+    report.parameter("estimates are compared after", format!("{} ms", RECOVERED_AFTER.as_millis()));
     for one in measured {
         let own = measured.iter().find(|other| other.candidate == one.candidate && other.beside.busy == 0);
-        verdicts.extend(one.verdicts(own.and_then(Measured::ratio)));
+        report.verdicts.extend(one.verdicts(own.and_then(Measured::ratio)));
     }
     let cells = measured.iter().map(|one| {
         let axis = vec![
@@ -281,20 +285,17 @@ fn report(seed: u64, measured: &[Measured]) -> Result<Report, String> {
         ];
         Cell::new(axis, one.metrics())
     });
-    let caption = "Estimated cost of an N-PDU one second after busy processes have gone, as a multiple of that of the control \
-                   node; bars are the lowest and the highest of all disturbances";
-    let svg = figure::panels(&[panel(measured)])?;
-    Ok(Report {
-        experiment: "busy-machine".to_owned(),
-        seed,
-        machine: Some(MachineInfo::here()),
-        cells: cells.collect(),
-        verdicts,
-        figures: vec![Figure { name: "busy-machine".to_owned(), caption: caption.to_owned(), svg }],
-        remarks: vec![
-            "gannet-fifo has no scheduler and so no estimate: only its service is judged".to_owned(),
-        ],
-    })
+    report.cells = cells.collect();
+    let caption = format!(
+        "Estimated cost of an N-PDU {} ms after busy processes have gone, as a multiple of that of the control node. Points are \
+         medians of {} disturbances, bars the lowest and the highest.",
+        RECOVERED_AFTER.as_millis(),
+        sizes.disturbances
+    );
+    report.figures = vec![Figure::new("busy-machine", &caption, vec![panel(measured)])];
+    report.remarks =
+        vec!["gannet-fifo has no scheduler and so no estimate: only its service is judged".to_owned()];
+    report
 }
 
 fn panel(measured: &[Measured]) -> Panel {
@@ -306,25 +307,20 @@ fn panel(measured: &[Measured]) -> Panel {
             });
             let points: Vec<Point> = points.filter_map(Measured::point).collect();
             if points.iter().any(|point| point.x > 0.0) {
-                let style = if is_pinned { Style::Measured } else { Style::Line };
+                let style = if is_pinned { Style::Measured } else { Style::Second };
                 let name = format!("{candidate}, processes {of}");
-                curves.push(Curve {
-                    name,
-                    style,
-                    colour: candidate.colour() + usize::from(!is_pinned) * 4,
-                    points,
-                });
+                curves.push(Curve { name, style, colour: candidate.colour(), points });
             }
         }
     }
-    for bound in [1.0 - judge::NEAR, 1.0 + judge::NEAR] {
+    for (bound, colour) in [(1.0 - judge::NEAR, 4), (1.0 + judge::NEAR, 6)] {
         let points = vec![Point::new(0.0, bound), Point::new(4.0, bound)];
-        curves.push(Curve { name: format!("bound: {bound:.1}"), style: Style::Reference, colour: 6, points });
+        curves.push(Curve { name: format!("bound: {bound:.1}"), style: Style::Reference, colour, points });
     }
     Panel {
-        title: "Estimate after a disturbance, control node = 1".to_owned(),
+        title: "Estimated cost of an N-PDU after a disturbance".to_owned(),
         x: "busy processes".to_owned(),
-        y: "estimate, 1 = control node".to_owned(),
+        y: "estimate, as a multiple of the control node's".to_owned(),
         curves,
         ..Panel::default()
     }
@@ -348,5 +344,18 @@ mod tests {
         let quick = Sizes::of(Size::Quick);
         let each = (quick.disturbed + RECOVERED_AFTER).as_secs_f64() * f64::from(quick.disturbances);
         assert!(each * 15.0 < 300.0);
+    }
+
+    #[test]
+    fn its_figure_is_legible_and_nothing_measured_shows_nothing() {
+        let options = Options { size: Size::Quick, seed: 1, out: PathBuf::new(), progress: false };
+        let cells = [Candidate::Xdp, Candidate::Reuseport].into_iter().flat_map(|candidate| {
+            [(0, true), (2, true), (4, true), (2, false)]
+                .map(|(busy, is_pinned)| judge::tests::cell_of(candidate, Beside { busy, is_pinned }))
+        });
+        let report = report(&options, &cells.collect::<Vec<_>>());
+        assert_eq!(report.figures[0].panels[0].curves.len(), 6);
+        crate::figure::check::of_report(&report);
+        assert!(!super::report(&options, &[]).holds());
     }
 }

@@ -9,7 +9,8 @@ use super::real::RealLab;
 use super::saturation::is_whole;
 use super::stats::exceeding_per_good;
 use super::{Candidate, Chain, Group, Lab, Members, Offer, Onset, Setup, Spacing};
-use crate::report::{Cell, Figure, MachineInfo, Options, Report, Size, Verdict};
+use crate::figure::{Figure, Panel};
+use crate::report::{Cell, Options, Report, Size, Verdict};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -433,16 +434,42 @@ impl<'a> Bench<'a> {
         Offer { warm_up_s: alone_s + offer.warm_up_s, ..offer }
     }
 
-    /// A claim, as a row of the table.
-    pub fn claim(&mut self, name: &str, paper: Option<&str>, ours: String, goal: String, holds: bool) {
-        let (name, paper) = (name.to_owned(), paper.map(str::to_owned));
-        self.verdicts.push(Verdict { name, paper, ours, goal, holds: Some(holds) });
+    /// A claim, as a row of the table; `means` says what the row is to somebody who has not read the experiment, and `holds` is
+    /// `None` where this run could not measure it.
+    pub fn claim(
+        &mut self,
+        name: &str,
+        means: &str,
+        paper: Option<&str>,
+        ours: String,
+        goal: String,
+        holds: Option<bool>,
+    ) {
+        let (name, means, paper) = (name.to_owned(), means.to_owned(), paper.map(str::to_owned));
+        self.verdicts.push(Verdict { name, means, paper, ours, goal, holds });
     }
 
     /// A figure beside the numbers; where all is ciphered it has a name of its own.
-    pub fn figure(&mut self, name: &str, caption: &str, svg: String) {
+    pub fn figure(&mut self, name: &str, caption: &str, panels: Vec<Panel>) {
         let name = self.gea.map_or_else(|| name.to_owned(), |gea| format!("{name}-gea{gea}"));
-        self.figures.push(Figure { name, caption: caption.to_owned(), svg });
+        self.figures.push(Figure::new(&name, caption, panels));
+    }
+
+    /// How often what a figure shows was measured, and what its bars are, for a caption.
+    #[must_use]
+    pub fn repeated(&self, osmo: bool) -> String {
+        let mut others = Vec::new();
+        if let Some(times) = self.brief.filter(|times| self.sizes.quick && *times < self.sizes.repetitions) {
+            others.push(format!("gannet-fifo and gannet-reuseport {times}"));
+        }
+        if osmo && self.sizes.quick {
+            others.push("osmo-sgsn 1".to_owned());
+        }
+        let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+        format!(
+            "Points are medians of {} repetitions{others}, bars the lowest and the highest.",
+            self.sizes.repetitions
+        )
     }
 
     /// A cell of medians beside those of the steps.
@@ -457,18 +484,20 @@ impl<'a> Bench<'a> {
         let open = self.unsound.len() - overrun;
         self.claim(
             "every step: offered = delivered + named drops + ring losses",
+            "The account of each step closes: each packet offered was delivered, dropped under a name, or lost in a device's ring.",
             None,
             format!("{open} of {steps} steps are not sound"),
             "0".to_owned(),
-            open == 0,
+            (steps > 0).then_some(open == 0),
         );
         let at_end = self.overrun_at_end;
         self.claim(
             "every step: ring losses, but for those while the machine had the core",
+            "What rings of devices lose nobody has decided to drop: more than one packet in ten thousand spoils a step.",
             None,
             format!("more in {overrun} of {steps} steps, in {at_end} of which more was asked of the generator than it could offer"),
             "at most 0.01 %".to_owned(),
-            overrun == 0,
+            (steps > 0).then_some(overrun == 0),
         );
         self.remarks.push(format!(
             "{} of {steps} steps were made again since the machine was busy with something else or unlike what they are compared \
@@ -478,19 +507,28 @@ impl<'a> Bench<'a> {
             self.repeated, self.lost, self.ended, self.disturbed, SLOW * 100.0
         ));
         self.remarks.extend(self.unsound.iter().take(20).map(|why| format!("not sound: {why}")));
-        let mut report = Report {
-            experiment: experiment.to_owned(),
-            seed: options.seed,
-            machine: Some(MachineInfo::here()),
-            cells: self.cells,
-            verdicts: self.verdicts,
-            figures: self.figures,
-            remarks: self.remarks,
-        };
-        let remarks = report.remarks.iter().map(|remark| ("remark".to_owned(), json!(remark)));
-        let remarks: Vec<Cell> = remarks.map(|remark| Cell::new([], [remark])).collect();
-        report.cells.extend(remarks);
+        let mut report = Report::here(experiment, options);
+        self.parameters(&mut report);
+        report.cells = self.cells;
+        report.verdicts = self.verdicts;
+        report.figures = self.figures;
+        let remarks = self.remarks.iter().map(|remark| ("remark".to_owned(), json!(remark)));
+        report.cells.extend(remarks.map(|remark| Cell::new([], [remark])));
+        report.remarks = self.remarks;
         report
+    }
+
+    fn parameters(&self, report: &mut Report) {
+        let sizes = &self.sizes;
+        report.parameter(
+            "mobiles, cells",
+            format!("{}, {}, unless a row says otherwise", sizes.users, sizes.cells),
+        );
+        report.parameter("N-PDUs", format!("{} octets, unless a row says otherwise", self.setup(0).octets));
+        report.parameter("repetitions", self.repeated(true));
+        report.parameter("window of a step", format!("{} s after {} s", sizes.window_s, sizes.warm_up_s));
+        report.parameter("buffer of a mobile", format!("{} ms of its rate", sizes.buffer_ms));
+        report.parameter("cipher", self.gea.map_or_else(|| "none".to_owned(), |gea| format!("GEA{gea}")));
     }
 }
 

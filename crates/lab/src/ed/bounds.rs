@@ -85,9 +85,12 @@ pub(super) fn try_bounds(
             bench.search(runner, (setup, 0.0, repetition), bracket, found)?;
             tried = bound.try_out(bench, runner, at, found, prepare)?;
         }
-        bound.shares.push(tried.share);
-        bound.loads.push(tried.load);
-        bound.s0.push(tried.s0);
+        // Where no load at all is delivered whole, nothing is offered, and all of nothing is no share.
+        if tried.load > 0.0 {
+            bound.shares.push(tried.share);
+            bound.loads.push(tried.load);
+            bound.s0.push(tried.s0);
+        }
     }
     Ok(())
 }

@@ -17,6 +17,10 @@ pub(super) struct FakeLab {
     is_broken: bool,
     /// Each step has one drop too many.
     leaks: bool,
+    /// Who cannot run on this machine.
+    missing: Option<Candidate>,
+    /// gannet-xdp delivers nothing at all.
+    is_dead: bool,
 }
 
 struct FakeChain {
@@ -25,6 +29,7 @@ struct FakeChain {
     drop_s: Option<f64>,
     bare_drop: bool,
     leaks: bool,
+    is_dead: bool,
     setup: Setup,
     running: bool,
 }
@@ -50,6 +55,9 @@ impl FakeChain {
 
     /// What each group gets, in packets/s.
     fn shares(&self, offer: &Offer) -> Vec<f64> {
+        if self.is_dead {
+            return vec![0.0; offer.groups.len()];
+        }
         let (offered, forward_s) = (offer.pps(), self.forward_s(offer));
         let Some(drop_s) = self.drop_s else {
             let passes = (1.0 / forward_s / offered).min(1.0);
@@ -77,7 +85,10 @@ impl Chain for FakeChain {
         let all_s = window_s + offer.warm_up_s;
         let busy = (offer.pps() * self.forward_s(offer)).min(1.0);
         let waits = if self.drop_s.is_some() { 15.0 * busy } else { 5000.0 * busy };
-        let delay = Delay { count: 100, mean_us: 40.0 + waits, p99_us: 60.0 + waits, ..Delay::default() };
+        let delay = match self.is_dead {
+            true => Delay::default(),
+            false => Delay { count: 100, mean_us: 40.0 + waits, p99_us: 60.0 + waits, ..Delay::default() },
+        };
         let groups: Vec<GroupCount> = offer
             .groups
             .iter()
@@ -122,6 +133,9 @@ impl Chain for FakeChain {
     }
 
     fn resident_octets(&mut self) -> Result<(u64, u64), String> {
+        if self.is_dead {
+            return Ok((0, 0));
+        }
         let before = 100 << 20;
         Ok((before, before + u64::from(self.setup.users) * 700))
     }
@@ -138,8 +152,8 @@ impl Chain for FakeChain {
 }
 
 impl Lab for FakeLab {
-    fn missing(&self, _: Candidate) -> Option<String> {
-        None
+    fn missing(&self, candidate: Candidate) -> Option<String> {
+        (self.missing == Some(candidate)).then(|| "this machine has none".to_owned())
     }
 
     fn start(&mut self, candidate: Candidate, setup: &Setup) -> Result<Box<dyn Chain>, String> {
@@ -150,6 +164,7 @@ impl Lab for FakeLab {
             drop_s: early.then_some(DROP_S),
             bare_drop: false,
             leaks: self.leaks,
+            is_dead: self.is_dead && candidate == Candidate::Xdp,
             setup: setup.clone(),
             running: true,
         }))
@@ -161,6 +176,7 @@ impl Lab for FakeLab {
             drop_s: Some(0.0),
             bare_drop: bare == Bare::Drop,
             leaks: false,
+            is_dead: false,
             setup: setup.clone(),
             running: true,
         }))
@@ -201,19 +217,20 @@ fn run_ciphered(mut lab: FakeLab, name: &str, gea: Option<u8>, experiment: Exper
 fn a_machine_that_demultiplexes_early_holds_with_a_cipher_too() {
     let named = ["ed-throughput", "ed-isolation", "ed-delay", "ed-precedence"];
     for (name, experiment) in EXPERIMENTS.into_iter().filter(|(name, _)| named.contains(name)) {
-        let report = run_ciphered(FakeLab { is_broken: false, leaks: false }, name, Some(3), experiment);
+        let report = run_ciphered(FakeLab::default(), name, Some(3), experiment);
         assert!(!report.verdicts.is_empty(), "{name}");
         for verdict in &report.verdicts {
             assert_eq!(verdict.holds, Some(true), "{}", report.table());
             assert!(!verdict.name.contains("of work"), "{}", verdict.name);
         }
+        crate::figure::check::of_report(&report);
     }
 }
 
 #[test]
 fn a_machine_that_demultiplexes_early_holds() {
     for (name, experiment) in EXPERIMENTS {
-        let report = run(FakeLab { is_broken: false, leaks: false }, name, experiment);
+        let report = run(FakeLab::default(), name, experiment);
         for verdict in &report.verdicts {
             assert!(
                 verdict.holds == Some(true) || verdict.name == "gannet-fifo is honest",
@@ -224,11 +241,14 @@ fn a_machine_that_demultiplexes_early_holds() {
         // Two figures in two rows are no curve.
         assert!(report.verdicts.len() > 1 && report.figures.is_empty() == (name == "abm-cost"), "{name}");
         if let Some(directory) = std::env::var_os("GANNET_FIGURES") {
-            for figure in &report.figures {
-                let path = std::path::Path::new(&directory).join(format!("{}.svg", figure.name));
-                std::fs::write(path, &figure.svg).unwrap();
-            }
+            report.write(&std::path::Path::new(&directory).join(name)).unwrap();
             gannet_rt::outln!("{}", report.table());
+        }
+        if !report.figures.is_empty() {
+            crate::figure::check::of_report(&report);
+        }
+        for verdict in &report.verdicts {
+            assert!(verdict.means.len() > 40 && verdict.means.ends_with('.'), "{verdict:?}");
         }
     }
 }
@@ -236,9 +256,79 @@ fn a_machine_that_demultiplexes_early_holds() {
 #[test]
 fn a_machine_that_serves_in_order_of_arrival_does_not() {
     for (name, experiment) in EXPERIMENTS.into_iter().filter(|(name, _)| !name.ends_with("scale")) {
-        let report = run(FakeLab { is_broken: true, leaks: false }, name, experiment);
+        let report = run(FakeLab { is_broken: true, ..FakeLab::default() }, name, experiment);
         assert!(name == "ed-overhead" || !report.holds(), "{}", report.table());
     }
+}
+
+/// A machine without the driver's program: nothing is shown of gannet-xdp, and nothing is claimed in its place.
+#[test]
+fn who_cannot_run_has_shown_nothing() {
+    for (name, experiment) in EXPERIMENTS.into_iter().filter(|(name, _)| *name != "abm-cost") {
+        let all = run(FakeLab::default(), name, experiment);
+        let lab = FakeLab { missing: Some(Candidate::Xdp), ..FakeLab::default() };
+        let report = run(lab, name, experiment);
+        let of_all = ["every step: ", "honest: gannet-fifo"];
+        for verdict in &report.verdicts {
+            let is_of_all = of_all.iter().any(|other| verdict.name.starts_with(other));
+            assert!(is_of_all || verdict.holds.is_none(), "{name}\n{}", report.table());
+        }
+        assert!(!report.holds() && report.table().contains("not shown"), "{name}\n{}", report.table());
+        let names =
+            |report: &Report| report.verdicts.iter().map(|verdict| verdict.name.clone()).collect::<Vec<_>>();
+        assert!(names(&report) == names(&all), "{name}\n{}", report.table());
+    }
+}
+
+/// An SGSN that delivers nothing has no delay, no share and no memory that would meet a bound.
+#[test]
+fn who_delivers_nothing_meets_no_bound() {
+    for (name, experiment) in EXPERIMENTS.into_iter().filter(|(name, _)| *name != "abm-cost") {
+        let report = run(FakeLab { is_dead: true, ..FakeLab::default() }, name, experiment);
+        for verdict in &report.verdicts {
+            let is_of_all = verdict.name.starts_with("every step: ") || verdict.name.starts_with("honest: ");
+            assert!(is_of_all || verdict.holds != Some(true), "{name}\n{}", report.table());
+        }
+    }
+}
+
+#[test]
+fn without_osmo_sgsn_the_comparison_with_it_is_not_shown() {
+    let lab = FakeLab { missing: Some(Candidate::Osmo), ..FakeLab::default() };
+    let report = run(lab, "ed-throughput", super::throughput::experiment);
+    let row = report.verdicts.iter().find(|row| row.name.starts_with("packets for each CPU-second")).unwrap();
+    assert_eq!(row.holds, None, "{row:?}");
+}
+
+/// Titles say what was done: osmo-sgsn polices nobody, whatever the setup asks for.
+#[test]
+fn titles_say_who_is_policed() {
+    let report = run(FakeLab::default(), "ed-isolation", super::isolation::experiment);
+    let titles = |name: &str| -> Vec<String> {
+        let figure = report.figures.iter().find(|figure| figure.name == name).unwrap();
+        figure.panels.iter().map(|panel| panel.title.clone()).collect()
+    };
+    assert_eq!(
+        titles("ed-isolation-a"),
+        ["gannet-xdp, policing on", "gannet-fifo, policing on", "osmo-sgsn, no policing"]
+    );
+    assert_eq!(titles("ed-isolation-a-no-policing"), ["gannet-xdp, policing off"]);
+    for cell in &report.cells {
+        let is_osmo = cell.axis.get("candidate").is_some_and(|name| name == "osmo-sgsn");
+        if let Some(policing) = cell.axis.get("policing").filter(|_| is_osmo) {
+            assert_eq!(policing, false, "{:?}", cell.axis);
+        }
+    }
+}
+
+#[test]
+fn nothing_measured_is_no_yes() {
+    let mut lab = FakeLab::default();
+    let bench = Bench::new(&mut lab, Sizes::of(Size::Quick), 1);
+    let options = Options { size: Size::Quick, seed: 1, out: "unused".into(), progress: false };
+    let report = bench.report("x", &options);
+    assert_eq!(report.verdicts.len(), 2);
+    assert!(report.verdicts.iter().all(|row| row.holds.is_none()), "{}", report.table());
 }
 
 /// A chain whose steps are known.
@@ -304,7 +394,7 @@ fn which_of(
     mut steps: Vec<Step>,
 ) -> (usize, bool) {
     let count = steps.len();
-    let mut lab = FakeLab { is_broken: false, leaks: false };
+    let mut lab = FakeLab::default();
     let mut bench = Bench::new(&mut lab, Sizes::of(Size::Quick), 1);
     let offer = Offer { is_patient: true, is_probe, ..bench.offer(&bench.setup(448), Vec::new()) };
     // Whatever comes after them is not asked for.
@@ -358,7 +448,7 @@ fn what_a_ring_lost_is_asked_about_again_and_a_fault_is_not() {
 #[test]
 fn a_leak_of_one_packet_shows() {
     let (name, experiment) = EXPERIMENTS[5];
-    let report = run(FakeLab { is_broken: false, leaks: true }, name, experiment);
+    let report = run(FakeLab { leaks: true, ..FakeLab::default() }, name, experiment);
     let row = report.verdicts.iter().find(|row| row.name.contains("offered = ")).unwrap();
     assert!(row.holds == Some(false) && row.ours.contains("not sound"), "{row:?}");
     assert!(report.remarks.iter().any(|remark| remark.contains("-1 of")), "{:?}", report.remarks);

@@ -14,7 +14,8 @@ use super::saturation::{Found, ROUGH, cap, s_f};
 use super::stats::Samples;
 use super::throughput::{GUESS_CIPHERED_PPS, KBPS, KBPS_WITH_WORK, WORK_NS};
 use super::{Candidate, Setup, osmo, thesis};
-use crate::figure::{self, Curve, Panel, Point, Style};
+use crate::figure::{Curve, Panel, Point, Style};
+use crate::report::{at_least, greatest, least};
 use serde_json::json;
 
 const FRACTIONS: [f64; 5] = [0.0, 0.33, 0.5, 0.75, 0.9];
@@ -39,6 +40,8 @@ const SHARED: f64 = 0.88;
 const SHARE: f64 = 0.995;
 /// By how much good and bad may differ above it.
 const APART: f64 = 0.02;
+/// Where the axis of shares ends, in percent.
+pub(super) const SHARE_END: f64 = 200.0;
 
 /// What one candidate's groups got at one fraction of exceeding traffic.
 #[derive(Debug, Clone, Default)]
@@ -107,19 +110,21 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
             scenarios.extend(configuration(bench, &[Candidate::Xdp], here, &TIMES_WITH_WORK)?);
         }
         judge(bench, &setup, &scenarios);
+        write_medians(bench, &scenarios);
         drawn.push((policing, scenarios));
     }
     let scenarios = osmo::alone(bench, |bench, setup| {
         let fractions: &[f64] = if bench.sizes.quick { &FRACTIONS_QUICK } else { &FRACTIONS };
         let scenarios = configuration(bench, &[Candidate::Osmo], (setup, drop_pps, fractions), &TIMES)?;
-        judge(bench, setup, &scenarios);
+        // Nothing has to hold of it.
+        write_medians(bench, &scenarios);
         Ok(scenarios)
     })?;
     if let Some((_, first)) = drawn.first_mut() {
         first.extend(scenarios);
     }
     for (policing, scenarios) in &drawn {
-        draw(bench, *policing, scenarios)?;
+        draw(bench, *policing, scenarios);
     }
     Ok(())
 }
@@ -242,7 +247,7 @@ fn one(
         ("what", json!("shares")),
         ("times_saturation", json!(times)),
         ("exceeding_percent", json!((f * 100.0).round())),
-        ("policing", json!(setup.policing)),
+        ("policing", json!(setup.polices(runner.candidate))),
         ("work_ns", setup.work_json()),
         ("buffer_ms", json!(setup.buffer_ms)),
         ("repetition", json!(repetition)),
@@ -285,38 +290,37 @@ fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) {
             s.candidate == candidate && (s.times - times).abs() < 1e-9 && (s.setup.work_ns > 0) == work
         })
     };
-    let of = |candidate, times| with(candidate, times, false);
-    let policing = if setup.policing { "policing on" } else { "policing off" };
-    if let Some(xdp) = of(Candidate::Xdp, 0.8) {
-        let least = xdp.points.iter().map(|(_, shares)| shares.good.median()).fold(f64::INFINITY, f64::min);
-        let half = |candidate| {
-            let points = of(candidate, 0.8).map(|s| s.points.as_slice()).unwrap_or_default();
-            points.iter().find(|(f, _)| (*f - 0.5).abs() < 1e-9).map_or(f64::NAN, |(_, s)| s.good.median())
-        };
-        let fifo = half(Candidate::Fifo);
-        bench.claim(
-            &format!("good users' share, good load 0.8·S_f, 0 to 90 % exceeding, {policing}"),
-            Some("50 % / 100 % at 50 % exceeding"),
-            match fifo.is_finite() {
-                true => {
-                    format!("at least {:.2} % (gannet-fifo {:.0} % at 50 %)", least * 100.0, fifo * 100.0)
-                }
-                false => format!("at least {:.2} %", least * 100.0),
-            },
-            "at least 99.5 %".to_owned(),
-            least >= SHARE,
-        );
-    }
-    let fifo = of(Candidate::Fifo, 1.2).and_then(|s| s.points.last().map(|(_, shares)| shares));
+    let points = |candidate, times| {
+        with(candidate, times, false).map(|scenario| scenario.points.as_slice()).unwrap_or_default()
+    };
+    let policing = setup.policing_of(Candidate::Xdp);
+    let worst = least(points(Candidate::Xdp, 0.8).iter().map(|(_, shares)| shares.good.median()));
+    let half = points(Candidate::Fifo, 0.8).iter().find(|(f, _)| (*f - 0.5).abs() < 1e-9);
+    let fifo = half.map_or(f64::NAN, |(_, shares)| shares.good.median());
+    bench.claim(
+        &format!("good users' share, good load 0.8·S_f, 0 to 90 % exceeding, {policing}"),
+        "What good users get of the bandwidth allocated to them below saturation, at the fraction of exceeding traffic where it is \
+         least.",
+        Some("50 % / 100 % at 50 % exceeding"),
+        match fifo.is_finite() {
+            true => format!("at least {:.2} % (gannet-fifo {:.0} % at 50 %)", worst * 100.0, fifo * 100.0),
+            false => format!("at least {:.2} %", worst * 100.0),
+        },
+        "at least 99.5 %".to_owned(),
+        at_least(worst, SHARE),
+    );
+    let fifo = points(Candidate::Fifo, 1.2).last().map(|(_, shares)| shares);
     let beside = fifo.map_or_else(String::new, |s| {
         let (good, bad) = (s.good.median() * 100.0, s.bad.median() * 100.0);
         format!(" (gannet-fifo at 90 %: good {good:.0} %, bad {bad:.0} %)")
     });
     let above: Vec<&Scenario> =
         [false, true].into_iter().filter_map(|work| with(Candidate::Xdp, 1.2, work)).collect();
-    if !above.is_empty() {
-        judge_apart(bench, policing, &above, &beside);
-    }
+    judge_apart(bench, policing, &above, &beside);
+}
+
+/// The medians of each scenario, for the JSON.
+fn write_medians(bench: &mut Bench<'_>, scenarios: &[Scenario]) {
     for scenario in scenarios {
         for (f, shares) in &scenario.points {
             bench.cell(
@@ -325,7 +329,7 @@ fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) {
                     ("what", json!("median shares")),
                     ("times_saturation", json!(scenario.times)),
                     ("exceeding_percent", json!((f * 100.0).round())),
-                    ("policing", json!(setup.policing)),
+                    ("policing", json!(scenario.setup.polices(scenario.candidate))),
                     ("work_ns", scenario.setup.work_json()),
                 ],
                 vec![
@@ -339,9 +343,10 @@ fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) {
     }
 }
 
-/// By how much good and bad differ above saturation: each fraction has to be said something of, with or without work.
+/// By how much good and bad differ above saturation: each fraction has to be said something of, with or without work. Of
+/// fractions that nothing was said of, the row shows nothing, unless others are too far apart.
 fn judge_apart(bench: &mut Bench<'_>, policing: &str, above: &[&Scenario], beside: &str) {
-    let (mut ours, mut worst, mut said_of) = (Vec::new(), 0.0_f64, Vec::<f64>::new());
+    let (mut ours, mut all, mut said_of) = (Vec::new(), Vec::new(), Vec::<f64>::new());
     for scenario in above {
         let (said, silent): (Vec<_>, Vec<_>) =
             scenario.points.iter().partition(|(_, shares)| shares.says_enough(bench.sizes.repetitions));
@@ -350,13 +355,14 @@ fn judge_apart(bench: &mut Bench<'_>, policing: &str, above: &[&Scenario], besid
             all.join(", ")
         };
         let work = scenario.setup.work();
-        let most = said.iter().map(|(_, shares)| shares.apart.median().abs()).fold(0.0, f64::max);
+        let most = greatest(said.iter().map(|(_, shares)| shares.apart.median().abs()));
         if !said.is_empty() {
             ours.push(format!(
                 "{work} at most {:.2} % apart at {} % exceeding",
                 most * 100.0,
                 percents(&said)
             ));
+            all.push(most);
         }
         if !silent.is_empty() {
             let percents = percents(&silent);
@@ -364,36 +370,40 @@ fn judge_apart(bench: &mut Bench<'_>, policing: &str, above: &[&Scenario], besid
                 "{work} at {percents} % nobody had to share, or the generator could not offer it"
             ));
         }
-        worst = worst.max(most);
         said_of.extend(said.iter().map(|(f, _)| *f));
     }
     let is_complete = FRACTIONS.iter().all(|f| said_of.iter().any(|other| (other - f).abs() < 1e-9));
+    let worst = greatest(all);
     bench.claim(
         &format!("shares at 1.2 times saturation, {policing}"),
+        "By how much the shares of good and bad users differ where there is not enough for all: equal profiles get equal shares.",
         Some("bad far above good / equal"),
         format!("{}{beside}", ours.join("; ")),
         "within 2 % at each fraction".to_owned(),
-        is_complete && worst <= APART,
+        if worst > APART { Some(false) } else { is_complete.then_some(true) },
     );
 }
 
-fn draw(bench: &mut Bench<'_>, policing: bool, scenarios: &[Scenario]) -> Result<(), String> {
-    let how = if policing { "policing on" } else { "policing off" };
+fn draw(bench: &mut Bench<'_>, policing: bool, scenarios: &[Scenario]) {
     for (times, letter, users) in [(0.8, "a", 0), (1.2, "b", 1)] {
         let users = thesis::USERS.get(users).copied().unwrap_or_default();
-        let here: Vec<&Scenario> = scenarios.iter().filter(|s| (s.times - times).abs() < 1e-9).collect();
-        let panels: Vec<Panel> = here
-            .iter()
-            .filter(|s| s.candidate != Candidate::Reuseport)
-            .map(|scenario| panel(scenario, times, how))
-            .collect();
+        let here = scenarios.iter().filter(|s| (s.times - times).abs() < 1e-9);
+        let panels = here.filter(|s| s.candidate != Candidate::Reuseport).map(|s| panel(s, times));
+        let beside = if times < 1.0 {
+            let points =
+                "two shares of good users, at 0 and at 50 % exceeding, of the SGSN and of the ED-SGSN";
+            format!(" {} It had {users} users.", thesis::read_off(points, "7.3.2"))
+        } else {
+            format!(" The thesis had {users} users; its text states no numbers for them.")
+        };
         let caption = format!(
-            "Input and output of good and bad users at {times} times saturation ({how}), beside the thesis's {users} users"
+            "Shares of good and bad users by fraction of exceeding traffic; the good load is {times} times saturation. \
+             gannet-reuseport is in the JSON and not drawn. {} Shares above {SHARE_END:.0} % stand as numbers.{beside}",
+            bench.repeated(true)
         );
         let off = if policing { "" } else { "-no-policing" };
-        bench.figure(&format!("ed-isolation-{letter}{off}"), &caption, figure::panels(&panels)?);
+        bench.figure(&format!("ed-isolation-{letter}{off}"), &caption, panels.collect());
     }
-    Ok(())
 }
 
 /// What was delivered and read of good and bad users, by fraction of exceeding traffic.
@@ -411,33 +421,35 @@ pub(super) fn curves(points: &[(f64, Shares)]) -> Vec<Curve> {
     let mut curves = vec![
         percent("delivered, good", Style::Measured, 0, &|s| &s.good),
         percent("delivered, bad", Style::Measured, 1, &|s| &s.bad),
-        percent("read by the SGSN, good", Style::Line, 2, &|s| &s.good_read),
-        percent("read by the SGSN, bad", Style::Line, 3, &|s| &s.bad_read),
+        percent("read by the SGSN, good", Style::Second, 0, &|s| &s.good_read),
+        percent("read by the SGSN, bad", Style::Second, 1, &|s| &s.bad_read),
     ];
     curves.retain(|curve| !curve.points.is_empty());
     curves
 }
 
-fn panel(scenario: &Scenario, times: f64, how: &str) -> Panel {
-    let setup = &scenario.setup;
+/// What was done is in the title: who, by how much work on each packet, and what held excess back.
+fn panel(scenario: &Scenario, times: f64) -> Panel {
+    let (setup, candidate) = (&scenario.setup, scenario.candidate);
     let work = if setup.has_work() { format!(", {}", setup.work()) } else { String::new() };
     let mut curves = curves(&scenario.points);
     if times < 1.0 {
-        let (name, points) = match scenario.candidate {
-            Candidate::Xdp => ("thesis: good users of the ED-SGSN", thesis::GOOD_SHARE_ED),
-            _ => ("thesis: good users of the SGSN", thesis::GOOD_SHARE_SGSN),
+        let (name, colour, points) = match candidate {
+            Candidate::Xdp => ("thesis: good users of the ED-SGSN", 4, thesis::GOOD_SHARE_ED),
+            _ => ("thesis: good users of the SGSN", 6, thesis::GOOD_SHARE_SGSN),
         };
         curves.push(Curve {
-            name: name.to_owned(),
+            name: format!("{name} (two points from the text)"),
             style: Style::Reference,
-            colour: 6,
+            colour,
             points: points.iter().map(|(f, share)| Point::new(*f, *share)).collect(),
         });
     }
     Panel {
-        title: format!("{}, good load {times} × saturation, {how}{work}", scenario.candidate),
+        title: format!("{candidate}, {}{work}", setup.policing_of(candidate)),
         x: "exceeding traffic, % of all".to_owned(),
         y: "% of the allocated bandwidth".to_owned(),
+        y_end: Some(SHARE_END),
         curves,
         ..Panel::default()
     }

@@ -175,6 +175,22 @@ impl Setup {
         self.work_ns > 0 || self.gea.is_some()
     }
 
+    /// Whether what a mobile has negotiated is enforced where packets arrive: osmo-sgsn has nothing that does.
+    #[must_use]
+    pub fn polices(&self, candidate: Candidate) -> bool {
+        self.policing && candidate != Candidate::Osmo
+    }
+
+    /// What holds excess back from a candidate, in words.
+    #[must_use]
+    pub fn policing_of(&self, candidate: Candidate) -> &'static str {
+        match (candidate, self.policing) {
+            (Candidate::Osmo, _) => "no policing",
+            (_, true) => "policing on",
+            (_, false) => "policing off",
+        }
+    }
+
     /// The same for a result: ns, or the name of the cipher.
     #[must_use]
     pub fn work_json(&self) -> serde_json::Value {

@@ -13,7 +13,7 @@ use super::saturation::{BARE_WORK_NS, FINE, Found, at_offered, cap, really_offer
 use super::stats::Samples;
 use super::throughput::{GUESS_CIPHERED_PPS, KBPS, KBPS_WITH_WORK, WORK_NS};
 use super::{Candidate, Group, Members, Offer, Onset, Setup, Spacing, osmo, thesis};
-use crate::figure::{self, Curve, Panel, Point, Style};
+use crate::figure::{Curve, Panel, Point, Style};
 use serde_json::json;
 
 /// One of so many has high precedence: at five times saturation they are less than what can be forwarded still.
@@ -70,10 +70,17 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
         (setup.work_ns, setup.high_every) = (work_ns, EVERY);
         let lines = configuration(bench, &setup, &loads, drop_pps)?;
         all_offered = judge(bench, &setup, &lines);
-        panels.push(panel(bench, &setup, &lines));
+        panels.extend(own_panels(bench, &setup, &lines));
     }
-    let caption = "Drop rate of high precedence by load, beside what the thesis says of figure 7.10";
-    bench.figure("ed-precedence", caption, figure::panels(&panels)?);
+    let caption = format!(
+        "Packets dropped by precedence and load, which is a multiple of each one's own saturation. {} {}",
+        bench.repeated(false),
+        thesis::read_off(
+            "three drop rates each, below 1600 packets/s, which is 1 on this axis, there, and at 2900",
+            "7.5.2"
+        )
+    );
+    bench.figure("ed-precedence", &caption, panels);
     Ok(())
 }
 
@@ -183,30 +190,38 @@ fn one(
     Ok(())
 }
 
-/// Says what became of each load; true where all of them could be offered.
+/// Says what became of each load; true where all of them could be offered, or nobody was there. What was lost at less load than was to be offered is lost;
+/// where nothing was, such a row shows nothing.
 fn judge(bench: &mut Bench<'_>, setup: &Setup, lines: &[Line]) -> bool {
     let work = setup.work();
     let of = |candidate| lines.iter().find(move |line| line.candidate == candidate);
-    let Some(xdp) = of(Candidate::Xdp) else { return true };
+    let loads: &[f64] =
+        if setup.work_ns == BARE_WORK_NS || !setup.has_work() { &TIMES } else { &TIMES_WITH_WORK };
+    let at = |candidate, times: f64| {
+        let points = of(candidate).map(|line| line.points.as_slice()).unwrap_or_default();
+        let found = points.iter().find(|(other, _)| (*other - times).abs() < 1e-9);
+        found.map(|(_, losses)| losses.clone()).unwrap_or_default()
+    };
     let mut all_offered = true;
-    for (at, (times, losses)) in xdp.points.iter().enumerate().filter(|(_, (times, _))| *times >= 1.0) {
-        let fifo = of(Candidate::Fifo).and_then(|line| line.points.get(at));
-        let fifo = fifo.map_or(f64::NAN, |(_, losses)| losses.high_percent.median());
-        let (is_offered, offered) = really_offered(losses.times.median(), *times);
+    for times in loads.iter().copied().filter(|times| *times >= 1.0) {
+        let (losses, fifo) = (at(Candidate::Xdp, times), at(Candidate::Fifo, times).high_percent.median());
+        let (is_offered, offered) = really_offered(losses.times.median(), times);
         all_offered &= is_offered;
+        let is_measured = losses.of > 0 && is_offered;
         bench.claim(
             &format!("high-precedence drops at {times} times saturation, {work}"),
-            ((*times - 2.0).abs() < 1e-9).then_some("45 % / 0 at 1.8 times"),
+            "Packets of high precedence that were lost after the driver's ring where so many times more comes than can be forwarded.",
+            ((times - 2.0).abs() < 1e-9).then_some("45 % / 0 at 1.8 times"),
             format!("{} of {} {offered} (gannet-fifo {fifo:.0} %)", losses.high, losses.of),
             "0 after the driver's ring".to_owned(),
-            losses.high == 0 && losses.of > 0 && is_offered,
+            if losses.high > 0 { Some(false) } else { is_measured.then_some(true) },
         );
     }
-    all_offered
+    all_offered || of(Candidate::Xdp).is_none()
 }
 
-fn panel(bench: &mut Bench<'_>, setup: &Setup, lines: &[Line]) -> Panel {
-    let mut curves = Vec::new();
+/// High precedence, beside the thesis, and all others.
+fn own_panels(bench: &mut Bench<'_>, setup: &Setup, lines: &[Line]) -> [Panel; 2] {
     for line in lines {
         for (times, losses) in &line.points {
             bench.cell(
@@ -225,32 +240,34 @@ fn panel(bench: &mut Bench<'_>, setup: &Setup, lines: &[Line]) -> Panel {
                 ],
             );
         }
-        let curve = |what: &str, style, get: &dyn Fn(&Losses) -> &Samples| Curve {
-            name: format!("{}, {what} precedence", line.candidate),
-            style,
+    }
+    let curves = |get: &dyn Fn(&Losses) -> &Samples| -> Vec<Curve> {
+        let curve = |line: &Line| Curve {
+            name: line.candidate.name().to_owned(),
+            style: Style::Measured,
             colour: line.candidate.colour(),
             points: at_offered(line.points.iter().map(|(_, losses)| (&losses.times, get(losses)))),
         };
-        curves.push(curve("high", Style::Measured, &|losses| &losses.high_percent));
-        curves.push(curve("normal", Style::Line, &|losses| &losses.normal_percent));
-    }
-    for (name, candidate, points) in [
+        lines.iter().map(curve).collect()
+    };
+    let thesis = [
         ("SGSN", Candidate::Fifo, thesis::HIGH_DROPS_SGSN),
         ("ED-SGSN", Candidate::Xdp, thesis::HIGH_DROPS_ED),
-    ] {
-        curves.push(Curve {
-            name: format!("thesis: {name}, high precedence (1 = 1600 packets/s)"),
-            style: Style::Reference,
-            colour: candidate.colour(),
-            points: points.iter().map(|(times, percent)| Point::new(*times, *percent)).collect(),
-        });
-    }
-    let work = setup.work();
-    Panel {
-        title: format!("Drop rate by precedence, {work}"),
+    ]
+    .map(|(name, candidate, points)| Curve {
+        name: format!("thesis: {name} (three points from the text)"),
+        style: Style::Reference,
+        colour: candidate.colour(),
+        points: points.iter().map(|(times, percent)| Point::new(*times, *percent)).collect(),
+    });
+    let panel = |what: &str, curves| Panel {
+        title: format!("{what}, {}", setup.work()),
         x: "load, 1 = own saturation".to_owned(),
         y: "dropped, %".to_owned(),
         curves,
         ..Panel::default()
-    }
+    };
+    let mut high = curves(&|losses| &losses.high_percent);
+    high.extend(thesis);
+    [panel("High precedence", high), panel("Normal precedence", curves(&|losses| &losses.normal_percent))]
 }

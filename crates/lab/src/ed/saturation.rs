@@ -150,7 +150,7 @@ impl Bench<'_> {
             ("candidate", json!(runner.candidate.name())),
             ("what", json!("saturation")),
             ("exceeding_percent", json!((f * 100.0).round())),
-            ("policing", json!(setup.policing)),
+            ("policing", json!(setup.polices(runner.candidate))),
             ("work_ns", setup.work_json()),
             ("octets", json!(setup.octets)),
             ("repetition", json!(repetition)),
@@ -314,6 +314,9 @@ pub fn at_offered<'a>(measured: impl Iterator<Item = (&'a Samples, &'a Samples)>
 /// before.
 #[must_use]
 pub fn really_offered(offered: f64, times: f64) -> (bool, String) {
+    if offered.is_nan() {
+        return (false, "not measured".to_owned());
+    }
     let is_offered = offered >= REALLY * times;
     let short = if is_offered { "" } else { ", all that the generator could offer" };
     (is_offered, format!("at {offered:.2} times{short}"))

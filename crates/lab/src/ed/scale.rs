@@ -5,7 +5,8 @@ use super::saturation::{Found, cap, with_bare_work, without_bare_work};
 use super::stats::Samples;
 use super::throughput::KBPS;
 use super::{Bare, Candidate, Chain, Setup, osmo};
-use crate::figure::{self, Curve, Panel, Point, Scale, Style};
+use crate::figure::{Curve, Panel, Point, Scale, Style};
+use crate::report::{at_least, at_most};
 use serde_json::json;
 
 /// Contexts, of which each has traffic.
@@ -102,13 +103,27 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
         }
     }
     drop(runners);
-    judge(bench, &levels, &bares)
+    judge(bench, &levels, &bares);
+    draw(bench, &levels);
+    Ok(())
 }
 
+/// Octets of memory for each mobile; not a number where memory was not measured.
 #[expect(clippy::cast_precision_loss, reason = "octets of memory stay far below 2^52")]
-fn judge(bench: &mut Bench<'_>, levels: &[Level], bares: &[BareLevel]) -> Result<(), String> {
-    let (Some(few), Some(many)) = (levels.first(), levels.last()) else { return Ok(()) };
-    let part = kept(&few.found.pps, &many.found.pps).median();
+fn octets_each(level: &Level) -> f64 {
+    let (before, after) = level.resident;
+    if before > 0 && after > before { (after - before) as f64 / f64::from(level.contexts) } else { f64::NAN }
+}
+
+fn judge(bench: &mut Bench<'_>, levels: &[Level], bares: &[BareLevel]) {
+    let (few, many) = match levels {
+        [few, .., many] => (Some(few), Some(many)),
+        // One level is compared with nothing.
+        _ => (None, None),
+    };
+    let pps = |level: Option<&Level>| level.map(|level| level.found.pps.clone()).unwrap_or_default();
+    let contexts = |level: Option<&Level>, otherwise: u32| level.map_or(otherwise, |level| level.contexts);
+    let part = kept(&pps(few), &pps(many)).median();
     let bare = match bares {
         [few, .., many] => {
             let [few, many] = [&few.found, &many.found].map(without_bare_work);
@@ -117,23 +132,30 @@ fn judge(bench: &mut Bench<'_>, levels: &[Level], bares: &[BareLevel]) -> Result
         }
         _ => String::new(),
     };
+    let [least, .., most] = CONTEXTS;
     bench.claim(
-        &format!("throughput at {} contexts against that at {}", many.contexts, few.contexts),
+        &format!("throughput at {} contexts against that at {}", contexts(many, most), contexts(few, least)),
+        "What is left of the throughput of one core when its packets are for many more mobiles, whose state no cache holds.",
         None,
-        format!("{:.0} % ({} / {}){bare}", part * 100.0, many.found.pps.kpps(), few.found.pps.kpps()),
+        format!("{:.0} % ({} / {}){bare}", part * 100.0, pps(many).kpps(), pps(few).kpps()),
         "at least 80 %".to_owned(),
-        part >= KEPT,
+        at_least(part, KEPT),
     );
     // Within one process: frames, which are there from the start, are for packets, not for mobiles.
-    let (before, after) = many.resident;
-    let octets = (after as f64 - before as f64) / f64::from(many.contexts).max(1.0);
+    let (before, after) = many.map(|level| level.resident).unwrap_or_default();
+    let octets = many.map_or(f64::NAN, octets_each);
     bench.claim(
         "resident memory for each attached mobile with one context",
+        "How much the SGSN's resident memory grows from the first attach to the last, for each mobile.",
         None,
         format!("{octets:.0} octets (from {} to {} MiB)", before >> 20, after >> 20),
         "at most 1 KiB".to_owned(),
-        octets <= OCTETS,
+        at_most(octets, OCTETS),
     );
+}
+
+#[expect(clippy::cast_precision_loss, reason = "octets of memory stay far below 2^52")]
+fn draw(bench: &mut Bench<'_>, levels: &[Level]) {
     for level in levels {
         bench.cell(
             vec![("what", json!("median saturation")), ("contexts", json!(level.contexts))],
@@ -144,34 +166,32 @@ fn judge(bench: &mut Bench<'_>, levels: &[Level], bares: &[BareLevel]) -> Result
             ],
         );
     }
-    let curve = |name: &str, points: Vec<Point>| Curve {
-        name: name.to_owned(),
-        style: Style::Measured,
-        colour: Candidate::Xdp.colour(),
-        points,
-    };
-    let panel = |title: &str, y: &str, y_scale, curves| Panel {
+    let panel = |title: &str, y: &str, y_scale, points: Vec<Point>| Panel {
         title: title.to_owned(),
         x: "contexts".to_owned(),
         y: y.to_owned(),
         x_scale: Scale::Logarithmic,
         y_scale,
-        curves,
+        curves: vec![Curve {
+            name: Candidate::Xdp.name().to_owned(),
+            style: Style::Measured,
+            colour: Candidate::Xdp.colour(),
+            points,
+        }],
+        ..Panel::default()
     };
     let throughput =
         levels.iter().map(|level| level.found.pps.over(1000.0).point(f64::from(level.contexts))).collect();
     let memory = levels
         .iter()
         .map(|level| Point::new(f64::from(level.contexts), level.resident.1 as f64 / f64::from(1 << 20)));
-    let panels = [
-        panel("Saturation", "thousand packets/s", Scale::Linear, vec![curve("gannet-xdp", throughput)]),
-        panel(
-            "Resident memory after everybody has attached",
-            "MiB",
-            Scale::Logarithmic,
-            vec![curve("gannet-xdp", memory.collect())],
-        ),
+    let panels = vec![
+        panel("Saturation", "1000 packets/s", Scale::Linear, throughput),
+        panel("Resident memory, everybody attached", "MiB", Scale::Logarithmic, memory.collect()),
     ];
-    bench.figure("ed-scale", "One core, from a thousand to a million contexts", figure::panels(&panels)?);
-    Ok(())
+    let caption = format!(
+        "One core with more and more contexts, of which each has traffic. Saturation: {} Memory was read once for each number of contexts.",
+        bench.repeated(false)
+    );
+    bench.figure("ed-scale", &caption, panels);
 }

@@ -32,3 +32,12 @@ pub const DELAY_ED_US: [(f64, f64); 2] = [(0.0, 425.0), (1.0, 710.0)];
 pub const HIGH_DROPS_SGSN: [(f64, f64); 3] = [(0.0, 0.0), (1.0, 0.0), (1.8, 45.0)];
 /// The ED-SGSN.
 pub const HIGH_DROPS_ED: [(f64, f64); 3] = [(0.0, 0.0), (1.0, 0.0), (1.8, 0.0)];
+
+/// How a curve's points were read, for a caption: `points` says which, `section` where the text states them.
+#[must_use]
+pub fn read_off(points: &str, section: &str) -> String {
+    format!(
+        "Thesis: G. Lefebvre, M.A.Sc. thesis, University of British Columbia, 2001; read off are {points}, as the text of section \
+         {section} states them; nothing is read from a drawing, and the line between is ours."
+    )
+}

@@ -9,7 +9,8 @@ use super::saturation::{COARSE, FINE, Found, ROUGH, cap, s_f, without_bare_work}
 use super::search::{Bracket, WHOLE};
 use super::stats::Samples;
 use super::{Candidate, Chain, Lower, Offer, Setup, lengths, osmo, thesis};
-use crate::figure::{self, Curve, Panel, Point, Style};
+use crate::figure::{Curve, Panel, Point, Style};
+use crate::report::{at_least, at_most};
 use serde_json::json;
 
 /// Fractions of exceeding traffic.
@@ -106,13 +107,15 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     }
     judge_saturation(bench, &panels);
     let Some(plain) = panels.first().filter(|first| !first.setup.has_work()) else {
-        return draw(bench, &panels);
+        draw(bench, &panels);
+        return Ok(());
     };
     one_core::judge(bench, &plain.limits, &plain.with_work, &|candidate| plain.samples(candidate, 0.0));
     let (drop_pps, s0) = (plain.limits.drop.median(), plain.at(Candidate::Xdp, 0.0));
     lengths::measure(bench, drop_pps, s0)?;
     osmo::burst(bench, s0, &without_bare_work(&plain.limits.xsk_with_work))?;
-    draw(bench, &panels)
+    draw(bench, &panels);
+    Ok(())
 }
 
 /// A quick run searches where a bound or the figure needs it: without exceeding traffic, and with half of it; of xdp the
@@ -164,9 +167,10 @@ fn configuration(
                 let here = (&curves.setup, curves.guess);
                 point(bench, here, (repetition, drop_pps), runner, (at, points))?;
             }
-            let first = curves.by_candidate.first().and_then(|(_, points)| points.first());
-            let found = first.filter(|_| at == 0).map(|(_, found)| found.clone());
-            if let (Some(runner), Some(mut found)) = (runners.first_mut(), found) {
+            // Bounds are those of xdp: nobody else's numbers stand in their rows.
+            let found = curves.of(Candidate::Xdp).first().filter(|_| at == 0).map(|(_, found)| found.clone());
+            let xdp = runners.iter_mut().find(|runner| runner.candidate == Candidate::Xdp);
+            if let (Some(runner), Some(mut found)) = (xdp, found) {
                 let at = (&curves.setup, repetition, curves.limits.drop.at(repetition));
                 let bounds = &mut curves.at_bound;
                 try_bounds(bench, runner, at, &mut found, bounds, &mut |_, _| Ok(()))?;
@@ -227,11 +231,12 @@ fn good_packets(bench: &mut Bench<'_>, runners: &mut [Runner], curves: &Curves) 
     // The good are half of those who are entitled to something.
     let each = bound.shares.each().zip(bound.loads.each());
     let xdp: Samples = each.map(|((_, share), (_, load))| share * load / 2.0).collect();
-    let Some(runner) = runners.iter_mut().find(|runner| runner.candidate == Candidate::Fifo) else {
-        return Ok(());
-    };
     let mut fifo = Samples::default();
+    let runner = runners.iter_mut().find(|runner| runner.candidate == Candidate::Fifo);
+    // Without a load that xdp had to deliver there is nothing to offer.
+    let mut runner = runner.filter(|_| !bound.loads.is_empty());
     for repetition in 0..bench.sizes.repetitions {
+        let Some(runner) = runner.as_mut() else { break };
         let axis: Axis = vec![
             ("candidate", json!(Candidate::Fifo.name())),
             ("what", json!("good packets at 90 %")),
@@ -250,6 +255,7 @@ fn good_packets(bench: &mut Bench<'_>, runners: &mut [Runner], curves: &Curves) 
     };
     bench.claim(
         &format!("good packets at 90 % exceeding, {}", curves.name()),
+        "Packets of good users that arrive where nine of ten packets exceed, with early demultiplexing and with one socket.",
         None,
         format!(
             "{ratio:.1} times gannet-fifo's ({:.1} / {:.1} kpps)",
@@ -257,7 +263,7 @@ fn good_packets(bench: &mut Bench<'_>, runners: &mut [Runner], curves: &Curves) 
             fifo.median() / 1e3
         ),
         goal.to_owned(),
-        ratio >= least,
+        at_least(ratio, least),
     );
     Ok(())
 }
@@ -270,9 +276,7 @@ fn good_pps(step: &Step) -> f64 {
 
 /// The excess arises since FLOW-CONTROL-BVC lowers R of every second cell, in which the bad users are.
 fn lowered_cells(bench: &mut Bench<'_>, runners: &mut [Runner], curves: &Curves) -> Result<(), String> {
-    let Some(runner) = runners.iter_mut().find(|runner| runner.candidate == Candidate::Xdp) else {
-        return Ok(());
-    };
+    let mut runner = runners.iter_mut().find(|runner| runner.candidate == Candidate::Xdp);
     let found = curves.of(Candidate::Xdp).first().map(|(_, found)| found.clone());
     let (mut found, cells) = (found.unwrap_or_default(), curves.setup.cells);
     let (mut bounds, mut lowered) = ([AtBound::new(0.5)], None);
@@ -286,6 +290,7 @@ fn lowered_cells(bench: &mut Bench<'_>, runners: &mut [Runner], curves: &Curves)
         chain.lower(&rates_of_bad_cells(offer, cells))
     };
     for repetition in 0..bench.sizes.repetitions {
+        let Some(runner) = runner.as_mut() else { break };
         let at = (&curves.setup, repetition, curves.limits.drop.median());
         try_bounds(bench, runner, at, &mut found, &mut bounds, &mut lower)?;
     }
@@ -293,6 +298,8 @@ fn lowered_cells(bench: &mut Bench<'_>, runners: &mut [Runner], curves: &Curves)
     let whole = shares.each().filter(|(_, share)| *share >= WHOLE).count();
     bench.claim(
         "0.97·S_f at 50 % exceeding, no work, policing off: FLOW-CONTROL-BVC alone",
+        "What is delivered of nearly all that this machine allows where excess arises since the BSS has lowered the rate of half of \
+         the cells.",
         None,
         format!(
             "{:.2} % of {:.0} kpps delivered, whole in {whole} of {}",
@@ -301,7 +308,7 @@ fn lowered_cells(bench: &mut Bench<'_>, runners: &mut [Runner], curves: &Curves)
             shares.len()
         ),
         "at least 99.5 %".to_owned(),
-        shares.median() >= WHOLE,
+        at_least(shares.median(), WHOLE),
     );
     Ok(())
 }
@@ -338,6 +345,7 @@ fn judge_saturation(bench: &mut Bench<'_>, panels: &[Curves]) {
             let fifo = if fifo.is_finite() { format!("; fifo falls {fifo:.0} %") } else { String::new() };
             bench.claim(
                 &format!("0.97·S_f delivered at {:.0} % exceeding, {}", f * 100.0, curves.name()),
+                "What good and bad users get of what they are entitled to, where 97 % of the best that this machine allows is offered.",
                 paper.as_deref(),
                 format!(
                     "{:.2} % [{:.2}..{:.2}] of {:.0} kpps, whole in {} of {}{control}{fifo}",
@@ -349,7 +357,7 @@ fn judge_saturation(bench: &mut Bench<'_>, panels: &[Curves]) {
                     shares.len(),
                 ),
                 format!("at least 99.5 % (S0 is {:.0} kpps)", s0 / 1000.0),
-                shares.median() >= WHOLE,
+                at_least(shares.median(), WHOLE),
             );
         }
         // Asked for where a packet costs 7.5 µs; where it costs less, what is dropped costs more than that beside it.
@@ -359,34 +367,43 @@ fn judge_saturation(bench: &mut Bench<'_>, panels: &[Curves]) {
             let [sgsn, ed] = thesis::FALL_AT_HALF;
             bench.claim(
                 &format!("fall at 50 % exceeding, {}", curves.name()),
+                "By how much saturation falls when half of all traffic exceeds, where a packet costs as much as a cipher.",
                 Some(&format!("{sgsn:.0} % / {ed:.0} %")),
                 format!("at most {fall:.1} %"),
                 "at most 5 %".to_owned(),
-                fall <= 100.0 * FALL_WITH_WORK + 0.1,
+                at_most(fall, 100.0 * FALL_WITH_WORK + 0.1),
             );
         }
     }
 }
 
-fn draw(bench: &mut Bench<'_>, panels: &[Curves]) -> Result<(), String> {
-    let mut drawn: Vec<Panel> = Vec::new();
+fn draw(bench: &mut Bench<'_>, panels: &[Curves]) {
+    write_medians(bench, panels);
+    let all: Vec<Panel> = panels.iter().map(panel).collect();
+    let caption = |bench: &Bench<'_>, how: &str| {
+        format!(
+            "Saturation with exceeding traffic{how}, each as a part of its own without, and what gannet-xdp delivered of good traffic \
+             where 0.97 of S_f was offered. {} {}",
+            bench.repeated(false),
+            thesis::read_off("two saturations each, without exceeding traffic and with 50 %", "7.3.1")
+        )
+    };
+    if bench.gea.is_some() {
+        let caption = caption(bench, " where each packet is ciphered");
+        bench.figure("ed-throughput", &caption, all.into_iter().chain([thesis_panel()]).collect());
+        return;
+    }
+    let (plain, worked) = all.split_at(all.len().min(2));
+    let with_thesis = |panels: &[Panel]| panels.iter().cloned().chain([thesis_panel()]).collect();
+    let text = caption(bench, "");
+    bench.figure("ed-throughput", &text, with_thesis(plain));
+    let text = caption(bench, " where each packet costs 7.5 µs of work, as much as GEA3");
+    bench.figure("ed-throughput-work", &text, with_thesis(worked));
+}
+
+fn write_medians(bench: &mut Bench<'_>, panels: &[Curves]) {
     for curves in panels {
-        let mut lines = Vec::new();
         for (candidate, points) in &curves.by_candidate {
-            let s0 = curves.at(*candidate, 0.0);
-            if !s0.is_finite() {
-                continue;
-            }
-            lines.push(Curve {
-                name: format!("{candidate} (1 = {:.0} kpps)", s0 / 1000.0),
-                style: Style::Measured,
-                colour: candidate.colour(),
-                points: points
-                    .iter()
-                    .filter(|(_, found)| !found.pps.is_empty())
-                    .map(|(f, found)| found.pps.over(s0).point(f * 100.0))
-                    .collect(),
-            });
             for (f, found) in points.iter().filter(|(_, found)| !found.pps.is_empty()) {
                 bench.cell(
                     vec![
@@ -400,58 +417,69 @@ fn draw(bench: &mut Bench<'_>, panels: &[Curves]) -> Result<(), String> {
                 );
             }
         }
-        let (s0, drop_pps) = (curves.at(Candidate::Xdp, 0.0), curves.limits.drop.median());
-        lines.push(Curve {
-            name: "delivered of 0.97·S_f by gannet-xdp".to_owned(),
-            style: Style::Measured,
-            colour: 5,
-            points: curves
-                .at_bound
-                .iter()
-                .map(|AtBound { f, shares, loads, .. }| shares.over(s0 / loads.median()).point(f * 100.0))
-                .collect(),
-        });
-        let best = [0.0, 0.2, 0.33, 0.5, 0.6, 0.75, 0.85, 0.9];
-        lines.push(Curve {
-            name: "S_f, the best this machine allows gannet-xdp".to_owned(),
-            style: Style::Line,
-            colour: 4,
-            points: best.iter().map(|f| Point::new(f * 100.0, s_f(s0, drop_pps, *f) / s0)).collect(),
-        });
-        lines.extend(of_the_thesis());
-        drawn.push(Panel {
-            title: curves.name(),
-            x: "exceeding traffic, % of all".to_owned(),
-            y: "saturation, 1 = without exceeding traffic".to_owned(),
-            curves: lines,
-            ..Panel::default()
-        });
     }
-    if bench.gea.is_some() {
-        let caption = "Saturation with exceeding traffic where each packet is ciphered, beside figures 7.2 to 7.4 of the thesis";
-        bench.figure("ed-throughput", caption, figure::panels(&drawn)?);
-        return Ok(());
-    }
-    let (left, right) = drawn.split_at(drawn.len().min(2));
-    let caption = "Saturation with exceeding traffic, each as a part of its own without, beside figures 7.2 to 7.4 of the thesis";
-    bench.figure("ed-throughput", caption, figure::panels(left)?);
-    let caption = "The same where each packet costs 7.5 µs of work, as much as GEA3";
-    bench.figure("ed-throughput-work", caption, figure::panels(right)?);
-    Ok(())
 }
 
-fn of_the_thesis() -> [Curve; 2] {
+/// One configuration: each candidate, what was delivered at the bounds, and the best possible. What 1 is stands in the table.
+fn panel(curves: &Curves) -> Panel {
+    let mut lines = Vec::new();
+    for (candidate, points) in &curves.by_candidate {
+        let s0 = curves.at(*candidate, 0.0);
+        lines.push(Curve {
+            name: candidate.name().to_owned(),
+            style: Style::Measured,
+            colour: candidate.colour(),
+            points: points
+                .iter()
+                .filter(|(_, found)| !found.pps.is_empty())
+                .map(|(f, found)| found.pps.over(s0).point(f * 100.0))
+                .collect(),
+        });
+    }
+    let (s0, drop_pps) = (curves.at(Candidate::Xdp, 0.0), curves.limits.drop.median());
+    lines.push(Curve {
+        name: "gannet-xdp: delivered of 0.97·S_f".to_owned(),
+        style: Style::Second,
+        colour: 5,
+        points: curves
+            .at_bound
+            .iter()
+            .map(|AtBound { f, shares, loads, .. }| shares.over(s0 / loads.median()).point(f * 100.0))
+            .collect(),
+    });
+    let best = [0.0, 0.2, 0.33, 0.5, 0.6, 0.75, 0.85, 0.9];
+    lines.push(Curve {
+        name: "S_f: the best possible on this machine".to_owned(),
+        style: Style::Reference,
+        colour: 4,
+        points: best.iter().map(|f| Point::new(f * 100.0, s_f(s0, drop_pps, *f) / s0)).collect(),
+    });
+    axes(&curves.name(), lines)
+}
+
+fn axes(title: &str, curves: Vec<Curve>) -> Panel {
+    Panel {
+        title: title.to_owned(),
+        x: "exceeding traffic, % of all".to_owned(),
+        y: "saturation, 1 = own without exceeding traffic".to_owned(),
+        curves,
+        ..Panel::default()
+    }
+}
+
+fn thesis_panel() -> Panel {
     let curve = |name: &str, candidate: Candidate, points: &[(f64, f64)]| {
         let base = points.first().map_or(f64::NAN, |(_, pps)| *pps);
         Curve {
-            name: format!("thesis: {name} (1 = {base:.0} packets/s)"),
+            name: format!("thesis: {name}, 1 = {base:.0} packets/s (two points from the text)"),
             style: Style::Reference,
             colour: candidate.colour(),
             points: points.iter().map(|(f, pps)| Point::new(*f, pps / base)).collect(),
         }
     };
-    [
+    let curves = vec![
         curve("SGSN", Candidate::Fifo, &thesis::SATURATION_SGSN),
         curve("ED-SGSN", Candidate::Xdp, &thesis::SATURATION_ED),
-    ]
+    ];
+    axes("Thesis, figures 7.2 and 7.4", curves)
 }

@@ -9,8 +9,8 @@
 mod setup;
 mod traffic;
 
-use crate::figure::{self, Curve, Panel, Point, Scale, Style};
-use crate::report::{Cell, Figure, Options, Report, Size, Verdict};
+use crate::figure::{Curve, Figure, Panel, Point, Scale, Style};
+use crate::report::{Cell, Options, Report, Size, Verdict, at_least, at_most, greatest, least};
 use gannet_machine::time::Duration;
 use serde_json::json;
 use setup::{LEAK_OCTETS_PER_S, MEMBERS, Member, Service};
@@ -85,7 +85,7 @@ fn quantile_ms(sorted_ns: &[u64], part: f64) -> f64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
     let at = (as_f64(sorted_ns.len() as u64) * part) as usize;
     let last = sorted_ns.len().saturating_sub(1);
-    sorted_ns.get(at.min(last)).map_or(0.0, |ns| as_f64(*ns) / 1e6)
+    sorted_ns.get(at.min(last)).map_or(f64::NAN, |ns| as_f64(*ns) / 1e6)
 }
 
 /// Runs the experiment.
@@ -102,15 +102,21 @@ pub fn run(options: &Options) -> Result<Report, String> {
         }
         all.push(traffic::measure(*load, span, options.seed)?);
     }
-    Ok(Report {
-        experiment: "qos-cell".to_owned(),
-        seed: options.seed,
-        machine: None,
-        cells: all.iter().flat_map(|at| Service::ALL.map(|service| cell(at, service))).collect(),
-        verdicts: verdicts(&all),
-        figures: vec![drawing(&all)?],
-        remarks: vec![table(&all), format!("{:.1} s of wall-clock time", started.elapsed().as_secs_f64())],
-    })
+    let mut report = Report::simulated("qos-cell", options);
+    report.parameter("leak rate R of the cell", format!("{LEAK_OCTETS_PER_S} octets/s"));
+    report.parameter(
+        "mobiles",
+        format!("{} that send, one context each, and one that asks for too much", MEMBERS.len()),
+    );
+    let named: Vec<String> = loads.iter().map(ToString::to_string).collect();
+    report.parameter("loads, as parts of R", named.join(", "));
+    report.parameter("simulated time at each load", format!("{} s", span.0 / 1_000_000_000));
+    report.cells = all.iter().flat_map(|at| Service::ALL.map(|service| cell(at, service))).collect();
+    report.verdicts = verdicts(&all);
+    report.figures = vec![drawing(&all, span)];
+    report.remarks =
+        vec![table(&all), format!("{:.1} s of wall-clock time", started.elapsed().as_secs_f64())];
+    Ok(report)
 }
 
 fn cell(at: &AtLoad, service: Service) -> Cell {
@@ -150,73 +156,102 @@ fn table(all: &[AtLoad]) -> String {
     text
 }
 
-/// The least and the greatest of something.
-fn extremes(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
-    values.into_iter().fold((f64::INFINITY, 0.0), |(low, high), value| (low.min(value), high.max(value)))
+/// Of what was guaranteed or, where that was less, offered, whoever got least.
+fn kept(at: &AtLoad) -> f64 {
+    least(at.of(Service::Guaranteed).map(|(member, measured)| {
+        let due = as_f64(member.guaranteed_on_air()).min(as_f64(measured.offered_octets) / at.span_s);
+        as_f64(measured.delivered_octets) / at.span_s / due
+    }))
+}
+
+fn verdict(name: &str, means: &str, ours: String, goal: &str, holds: Option<bool>) -> Verdict {
+    let [name, means, goal] = [name, means, goal].map(str::to_owned);
+    Verdict { name, means, paper: None, ours, goal, holds }
 }
 
 fn verdicts(all: &[AtLoad]) -> Vec<Verdict> {
-    let verdict = |name: &str, ours: String, goal: &str, holds: bool| Verdict {
-        name: name.to_owned(),
-        paper: None,
-        ours,
-        goal: goal.to_owned(),
-        holds: Some(holds),
-    };
-    let lost: u64 = all.iter().map(|at| at.class(Service::RealTime).lost).sum();
-    let (_, slowest) = extremes(all.iter().map(|at| at.class(Service::RealTime).delay_p99_ms));
-    // Of what was guaranteed or, where that was less, offered, whoever got least.
-    let kept = |at: &AtLoad| {
-        let of = |(member, measured): (&Member, &Measured)| {
-            let due = as_f64(member.guaranteed_on_air()).min(as_f64(measured.offered_octets) / at.span_s);
-            as_f64(measured.delivered_octets) / at.span_s / due
-        };
-        extremes(at.of(Service::Guaranteed).map(of)).0
-    };
-    let (kept, _) = extremes(all.iter().map(kept));
-    let busy = all.iter().filter(|at| at.load > 1.2);
+    let mut rows = Vec::new();
+    let mut row = |name, means, ours, goal, holds| rows.push(verdict(name, means, ours, goal, holds));
+    let real_time: Vec<OfClass> = all.iter().map(|at| at.class(Service::RealTime)).collect();
+    let lost: u64 = real_time.iter().map(|of| of.lost).sum();
+    let is_offered = !real_time.is_empty() && real_time.iter().all(|of| of.offered > 0.0);
+    row(
+        "N-PDUs of real time lost",
+        "Real time sends what is guaranteed to it: at no load does it lose anything.",
+        lost.to_string(),
+        "0",
+        is_offered.then_some(lost == 0),
+    );
+    let slowest = greatest(real_time.iter().map(|of| of.delay_p99_ms));
+    row(
+        "99 % of real time, slowest",
+        "The 99th percentile of real time's delay from the Internet to the mobile, at the load where it is longest.",
+        format!("{slowest:.0} ms"),
+        "<= 400 ms",
+        at_most(slowest, 400.0),
+    );
+    let kept = least(all.iter().map(kept));
+    row(
+        "of a guaranteed rate, whoever got least",
+        "What a mobile with a guaranteed rate got of it, or of what it sent where that was less: the worst mobile at the worst load.",
+        format!("{kept:.3}"),
+        ">= 0.99",
+        at_least(kept, 0.99),
+    );
     let total =
         |at: &AtLoad| Service::ALL.into_iter().map(|service| at.class(service).delivered).sum::<f64>();
-    let (used, _) = extremes(busy.map(total));
-    let lowered = extremes(all.iter().map(|at| as_f64(at.lowered)));
-    let mut verdicts = vec![
-        verdict("N-PDUs of real time lost", lost.to_string(), "0", lost == 0),
-        verdict("99 % of real time, slowest", format!("{slowest:.0} ms"), "<= 400 ms", slowest <= 400.0),
-        verdict("of a guaranteed rate, whoever got least", format!("{kept:.3}"), ">= 0.99", kept >= 0.99),
-        verdict("of the leak rate that was used, overloaded", format!("{used:.3}"), ">= 0.98", used >= 0.98),
-        verdict(
-            "activations without room for their guarantee, lowered",
-            format!("{:.0} to {:.0} at each load", lowered.0, lowered.1),
-            "1",
-            lowered == (1.0, 1.0),
+    let used = least(all.iter().filter(|at| at.load > 1.2).map(total));
+    row(
+        "of the leak rate that was used, overloaded",
+        "What all classes got together where more than 1.2 times the leak rate was offered: the cell is never left idle.",
+        format!("{used:.3}"),
+        ">= 0.98",
+        at_least(used, 0.98),
+    );
+    let lowered: Vec<u64> = all.iter().map(|at| at.lowered).collect();
+    row(
+        "activations without room for their guarantee, lowered",
+        "The mobile that asks for more than the cell has left gets a class without a guarantee, at each load.",
+        format!(
+            "{} to {} at each load",
+            lowered.iter().min().unwrap_or(&0),
+            lowered.iter().max().unwrap_or(&0)
         ),
-    ];
-    if let Some(last) = all.last() {
-        let (low, high) = extremes(last.rates(Service::BestEffort));
-        let fair = low / high;
-        verdicts.push(verdict(
-            "best effort, least to most, at the end",
-            format!("{fair:.3}"),
-            ">= 0.9",
-            fair >= 0.9,
-        ));
-        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / as_f64(values.len() as u64);
-        let guaranteed = as_f64(
-            last.of(Service::Guaranteed).map(|(member, _)| member.guaranteed_on_air()).max().unwrap_or(0),
-        );
-        let beyond =
-            (mean(last.rates(Service::Guaranteed)) - guaranteed) / mean(last.rates(Service::BestEffort));
-        verdicts.push(verdict(
-            "what exceeds a guarantee, to best effort, at the end",
-            format!("{beyond:.3}"),
-            "0.85 to 1.15",
-            (0.85..=1.15).contains(&beyond),
-        ));
-    }
-    verdicts
+        "1",
+        (!lowered.is_empty()).then(|| lowered.iter().all(|lowered| *lowered == 1)),
+    );
+    rows.extend(shared(all.last()));
+    rows
 }
 
-fn drawing(all: &[AtLoad]) -> Result<Figure, String> {
+/// How best effort and what exceeds a guarantee share at the highest load.
+fn shared(last: Option<&AtLoad>) -> [Verdict; 2] {
+    let rates = |service| last.map(|last| last.rates(service)).unwrap_or_default();
+    let best_effort = rates(Service::BestEffort);
+    let fair = least(best_effort.iter().copied()) / greatest(best_effort.iter().copied());
+    let is_offered = last.is_some_and(|last| last.class(Service::BestEffort).offered > 0.0);
+    let fair = verdict(
+        "best effort, least to most, at the end",
+        "At the highest load mobiles of best effort get the same: the one with least by the one with most.",
+        format!("{fair:.3}"),
+        ">= 0.9",
+        is_offered.then_some(fair >= 0.9),
+    );
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / as_f64(values.len() as u64);
+    let guaranteed = MEMBERS.iter().filter(|member| member.service == Service::Guaranteed);
+    let guaranteed = as_f64(guaranteed.map(Member::guaranteed_on_air).max().unwrap_or(0));
+    let beyond = (mean(rates(Service::Guaranteed)) - guaranteed) / mean(best_effort);
+    let beyond = verdict(
+        "what exceeds a guarantee, to best effort, at the end",
+        "Beyond its guarantee a mobile has its turn beside best effort, and no better place.",
+        format!("{beyond:.3}"),
+        "0.85 to 1.15",
+        is_offered.then(|| (0.85..=1.15).contains(&beyond)),
+    );
+    [fair, beyond]
+}
+
+fn drawing(all: &[AtLoad], span: Duration) -> Figure {
     let points = |of: &dyn Fn(&AtLoad) -> f64| all.iter().map(|at| Point::new(at.load, of(at))).collect();
     let curve = |name: String, style, colour, points| Curve { name, style, colour, points };
     let mut throughput = Vec::new();
@@ -245,7 +280,7 @@ fn drawing(all: &[AtLoad]) -> Result<Figure, String> {
         ));
         delay.push(curve(
             format!("{name}, median"),
-            Style::Line,
+            Style::Second,
             colour,
             points(&|at| at.class(service).delay_median_ms),
         ));
@@ -256,31 +291,31 @@ fn drawing(all: &[AtLoad]) -> Result<Figure, String> {
         2,
         points(&|at| at.class(Service::BestEffort).offered),
     ));
-    let x = "offered, in parts of the cell's leak rate".to_owned();
+    let x = "offered by all, as a part of the cell's leak rate".to_owned();
     let panels = [
         Panel {
             title: "What each class got".to_owned(),
             x: x.clone(),
-            y: "delivered, in parts of the leak rate".to_owned(),
+            y: "delivered, as a part of the leak rate".to_owned(),
             curves: throughput,
             ..Panel::default()
         },
         Panel {
             title: "How long it was on its way".to_owned(),
             x,
-            y: "from the Internet to the mobile, in ms".to_owned(),
+            y: "delay from the Internet to the mobile, ms".to_owned(),
             y_scale: Scale::Logarithmic,
             curves: delay,
             ..Panel::default()
         },
     ];
-    Ok(Figure {
-        name: "qos-cell".to_owned(),
-        caption:
-            "Contexts of every class side by side in one cell, what each got against what was negotiated"
-                .to_owned(),
-        svg: figure::panels(&panels)?,
-    })
+    let caption = format!(
+        "Twelve mobiles in a cell of {LEAK_OCTETS_PER_S} octets/s: two of real time, four with a guaranteed rate, six of best effort. \
+         Left, what each class got, what was guaranteed to it and what best effort offered; right, the median and the 99th percentile \
+         of its delay. One run of {} simulated seconds at each load, no bars.",
+        span.0 / 1_000_000_000
+    );
+    Figure::new("qos-cell", &caption, panels.into())
 }
 
 #[cfg(test)]
@@ -297,6 +332,7 @@ mod tests {
         for seed in 1..=3 {
             let report = quick(seed);
             assert!(report.holds(), "seed {seed}\n{}\n{}", report.table(), report.remarks[0]);
+            crate::figure::check::of_report(&report);
         }
     }
 
@@ -305,5 +341,18 @@ mod tests {
         let json = |seed| serde_json::to_string(&quick(seed)).unwrap();
         assert_eq!(json(7), json(7));
         assert_ne!(json(7), json(8));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_shown() {
+        for verdict in verdicts(&[]) {
+            assert_eq!(verdict.holds, None, "{}", verdict.name);
+        }
+        // Nobody has sent anything.
+        let members = MEMBERS.iter().map(|_| Measured::default()).collect();
+        for verdict in verdicts(&[AtLoad { load: 1.0, members, span_s: 60.0, lowered: 1 }]) {
+            let counts = verdict.name.starts_with("activations");
+            assert_eq!(verdict.holds, counts.then_some(true), "{}", verdict.name);
+        }
     }
 }

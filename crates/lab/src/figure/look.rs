@@ -1,0 +1,63 @@
+//! Colours and marks: readable on white, and told apart without the colour as well.
+
+use super::{Curve, Style};
+
+/// Each has a contrast of 4.5 to 1 and more with white, since names at the lines' ends are written in it.
+const PALETTE: [&str; 8] =
+    ["#005aa0", "#b84700", "#00704f", "#9a2f86", "#5f5f5f", "#806000", "#141414", "#00707f"];
+
+/// Closed shapes, drawn around the origin.
+const SHAPES: [&str; 8] = [
+    "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z",
+    "M-3.6,-3.6h7.2v7.2h-7.2z",
+    "M0,-4.8L4.6,3.4H-4.6z",
+    "M0,-5.2L5.2,0L0,5.2L-5.2,0z",
+    "M0,4.8L4.6,-3.4H-4.6z",
+    "M-4.2,-4.2H4.2L-4.2,4.2H4.2z",
+    "M0,-6L1.6,-1.6L6,0L1.6,1.6L0,6L-1.6,1.6L-6,0L-1.6,-1.6z",
+    "M-5.4,-2.2H5.4V2.2H-5.4z",
+];
+
+/// Crosses, for what was not measured here.
+const CROSSES: [&str; 8] = [
+    "M-4,-4L4,4M-4,4L4,-4",
+    "M-5,0H5M0,-5V5",
+    "M-4,-4L4,4M-4,4L4,-4M0,-5.4V5.4",
+    "M0,5V0L-4.4,-4M0,0L4.4,-4",
+    "M0,-5V0L-4.4,4M0,0L4.4,4",
+    "M-2.6,-4.6V4.6M2.6,-4.6V4.6",
+    "M-4.4,-4.4L4.4,4.4M-4.4,4.4L4.4,-4.4M-5.4,0H5.4",
+    "M-4.6,-2.6H4.6M-4.6,2.6H4.6",
+];
+
+fn of(table: &[&'static str; 8], index: usize) -> &'static str {
+    table.get(index % table.len()).copied().unwrap_or_default()
+}
+
+/// The colour of a curve.
+pub(super) fn colour(curve: &Curve) -> &'static str {
+    of(&PALETTE, curve.colour)
+}
+
+/// Its line: width, and dashes where there are any.
+pub(super) const fn line(style: Style) -> (&'static str, &'static str) {
+    match style {
+        Style::Measured => ("2", ""),
+        Style::Second => ("1.5", " stroke-dasharray=\"7 4\""),
+        Style::Reference => ("1.5", " stroke-dasharray=\"2 4\""),
+    }
+}
+
+/// One of its marks, at a place and so many times as large.
+pub(super) fn mark(curve: &Curve, (x, y): (f64, f64), scale: f64) -> String {
+    let ink = colour(curve);
+    let (shape, fill) = match curve.style {
+        Style::Measured => (of(&SHAPES, curve.colour), ink),
+        Style::Second => (of(&SHAPES, curve.colour), "#ffffff"),
+        Style::Reference => (of(&CROSSES, curve.colour), "none"),
+    };
+    format!(
+        "<path class=\"mark\" d=\"{shape}\" transform=\"translate({x:.1},{y:.1}) scale({scale:.2})\" fill=\"{fill}\" \
+         stroke=\"{ink}\" stroke-width=\"1.5\"/>\n"
+    )
+}
