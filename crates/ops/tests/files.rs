@@ -384,10 +384,6 @@ fn errors_name_file_line_and_the_nearest_command() {
             "x.cfg:4: bind udp a needs a line 'listen",
         ),
         (
-            "sgsn\n gtp local-ip 1.2.3.4\nns\n bind udp a\n  listen 1.2.3.4 1\n  accept-dynamic-ip-sns\n",
-            "x.cfg:6: bind udp a: 'accept-dynamic-ip-sns' needs 'ip-sns-default bind a'",
-        ),
-        (
             "sgsn\n gtp local-ip 1.2.3.4\nns\n ip-sns-default bind a\n",
             "x.cfg:4: ip-sns-default names bind a, which is not there",
         ),

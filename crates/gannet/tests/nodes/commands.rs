@@ -18,7 +18,6 @@ pub const CASES: &[Case] = &[
     ("output_that_nobody_takes_ends_quietly", &[], output_that_nobody_takes_ends_quietly),
     ("configurations_of_osmocoms_nodes_are_right", &[], configurations_of_osmocoms_nodes_are_right),
     ("the_vty_answers", &[], the_vty_answers),
-    ("configurations_of_debian_are_right", &[Need::Program("osmo-sgsn")], configurations_of_debian_are_right),
     ("osmocoms_commands_answer", &[], osmocoms_commands_answer),
     ("the_log_is_told_the_statistics", &[], the_log_is_told_the_statistics),
     ("a_session_follows_the_log", &[], a_session_follows_the_log),
@@ -211,20 +210,6 @@ fn configurations_of_osmocoms_nodes_are_right() {
         let config = file(&directory, "node.cfg", text);
         assert!(succeed(&[node, "-c", &config, "--check"]).ends_with("OK\n"));
     }
-}
-
-/// What Debian's package of osmo-sgsn comes with is right as it is: all of it, also what that program itself does not read.
-fn configurations_of_debian_are_right() {
-    let examples = std::fs::read_dir("/usr/share/doc/osmo-sgsn/examples").unwrap();
-    let examples = examples.map(|entry| entry.unwrap().path());
-    let examples = examples.filter(|path| path.extension().is_some_and(|kind| kind == "cfg"));
-    let mut checked = 0;
-    for path in examples.chain(["/etc/osmocom/osmo-sgsn.cfg".into()]) {
-        let said = succeed(&["sgsn", "-c", &path.to_string_lossy(), "--check"]);
-        assert!(said.ends_with("OK\n"), "{said}");
-        checked += 1;
-    }
-    assert!(checked >= 4, "{checked}");
 }
 
 fn the_vty_answers() {

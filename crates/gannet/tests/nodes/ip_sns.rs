@@ -31,7 +31,7 @@ impl Gb {
         let sgsn = format!(
             "sgsn\n gtp state-dir {state}\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n \
              ggsn 0 gtp-version 1\n auth-policy accept-all\nns\n bind udp local\n  listen 127.0.0.1 23000\n  \
-             accept-dynamic-ip-sns\n ip-sns-default bind local\nbssgp\nline vty\n no login\n"
+             accept-dynamic-ip-sns\nbssgp\nline vty\n no login\n"
         );
         let bss = "bss\n remote-ip 127.0.0.1\n local-ip 127.0.0.3\n cells 2\n cells-per-nse 1\n mobiles 2\n \
                    gb-dialect ip-sns\n ip-sns endpoints 2\n ip-sns spare-endpoints 1\n radio delay 5\n \

@@ -179,13 +179,6 @@ impl NsConfig {
             let text = absent("ip-sns-default names bind", bind);
             problems.push(Problem::contradiction(Node::Ns, text));
         }
-        for bind in self.binds.iter().filter(|bind| bind.accept_ip_sns && self.ip_sns_default.is_empty()) {
-            let name = &bind.name;
-            let text = format!(
-                "bind udp {name}: 'accept-dynamic-ip-sns' needs 'ip-sns-default bind {name}' under 'ns'"
-            );
-            problems.push(Problem::incomplete(Node::Ns, text));
-        }
         for nse in &self.nses {
             let used = nse.nsvcs.iter().map(|nsvc| &nsvc.bind).filter(unknown);
             let used = used.map(|bind| absent(&format!("nse {} uses bind", nse.nsei), bind));

@@ -73,8 +73,11 @@ pub(super) fn ip_sns(ns: &NsConfig) -> Result<IpSns, String> {
     let known = ns.nses.iter().filter(|nse| !nse.ip_sns_binds.is_empty());
     let nses = known.map(|nse| Ok((nse.nsei, endpoints(ns, &nse.ip_sns_binds)?)));
     let nses = nses.collect::<Result<Vec<_>, String>>()?;
-    let accept_dynamic = ns.binds.iter().any(|bind| bind.accept_ip_sns);
-    let default = if accept_dynamic { ns.ip_sns_default.as_slice() } else { &[] };
+    let open = ns.binds.iter().filter(|bind| bind.accept_ip_sns).map(|bind| bind.name.clone());
+    let open: Vec<String> = open.collect();
+    let accept_dynamic = !open.is_empty();
+    // As at osmo-sgsn, where nobody says which sockets BSSs are told: those that they may ask.
+    let default = if accept_dynamic && !ns.ip_sns_default.is_empty() { &ns.ip_sns_default } else { &open };
     let closed = closed(ns, |bind| bind.accept_ip_sns);
     Ok(IpSns { endpoints: endpoints(ns, default)?, accept_dynamic, closed, nses })
 }
@@ -185,6 +188,8 @@ mod tests {
         assert_eq!(endpoint.endpoint, "127.0.0.1:23000".parse().unwrap());
         assert_eq!((endpoint.signalling_weight, endpoint.data_weight), (3, 4));
         assert!(config.ip_sns.accept_dynamic && !config.accept_dynamic);
+        let unsaid = format!("{sns} bind udp b\n  listen 127.0.0.2 23000\n");
+        assert_eq!(plan_of(&unsaid).0.unwrap().config.ip_sns.endpoints, config.ip_sns.endpoints);
         let known = plan_of(&format!("{NS} nse 7 ip-sns-role-sgsn\n  ip-sns-bind a\n")).0.unwrap().config;
         let (nsei, local) = &known.ip_sns.nses[0];
         assert_eq!((*nsei, local.len(), known.ip_sns.accept_dynamic), (Nsei(7), 1, false));

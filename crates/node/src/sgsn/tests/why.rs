@@ -51,7 +51,7 @@ fn the_hlr_is_named_with_its_answer_or_its_silence() {
     say(&mut bench, Body::SendAuthInfoError(refusal), 0);
     bench.hear_gmm(0);
     let why = format!("not served by the HLR's answer about authentication: {}", GmmCause::ImsiUnknownInHlr);
-    let told = format!("ATTACH REJECT: {}", GmmCause::GprsAndNonGprsNotAllowed);
+    let told = format!("ATTACH REJECT: {}", GmmCause::ImsiUnknownInHlr);
     assert!(why.ends_with("(cause 2)"), "{why}");
     assert_eq!(explained(&mut bench), [why, told]);
     let mut bench = with_hlr(|_| ());

@@ -79,6 +79,7 @@ impl GmmContext {
         self.pause(Waiting::Nothing);
         self.drx = request.drx;
         self.rest.capability = request.ms_network_capability;
+        self.rest.said = None;
         self.rest.cksn = request.cksn;
         let named = matches!(request.identity, MobileIdentity::Imsi(_));
         self.rest.auth = Authentication { named, ..Authentication::default() };
