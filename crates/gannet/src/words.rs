@@ -104,7 +104,11 @@ const OF_SGSN: (&[Example], &[Reason]) = (
         ("gsup remote-ip A.B.C.D", "sgsn\n auth-policy remote\n", "sgsn\n gsup remote-ip 127.0.0.9\n"),
         ("gsup remote-port <0-65535>", "sgsn\n auth-policy remote\n", "sgsn\n gsup remote-port 4223\n"),
         ("no bind ID", "ns\n bind udp b\n  listen 127.0.0.1 23001\n", "ns\n no bind b\n"),
-        ("ip-sns-default bind ID", "", SNS),
+        (
+            "ip-sns-default bind ID",
+            "ns\n bind udp local\n  accept-dynamic-ip-sns\n bind udp b\n  listen 127.0.0.1 23001\n",
+            "ns\n ip-sns-default bind b\n",
+        ),
         (
             "accept-dynamic-ip-sns",
             "ns\n ip-sns-default bind local\n",

@@ -256,7 +256,8 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
 }
 
 fn install_sns_default(grammar: &mut Grammar<Sgsn>) {
-    let help = "Which socket an NSE gets that makes itself known by IP-SNS\nA socket\nIts name";
+    let help = "Which socket an NSE gets that makes itself known by IP-SNS; where none is named, each with \
+                'accept-dynamic-ip-sns'\nA socket\nIts name";
     let set = Action::<Sgsn>::Set(|edit| {
         let name = edit.args.text(0);
         let default = &mut edit.config.ns.ip_sns_default;
