@@ -81,15 +81,16 @@ impl Shared {
 /// Opens an empty file of our own that nobody but its owner and its group may read: GSUP has the keys of subscribers in it. What
 /// is no regular file stays as it is.
 fn private(path: &Path) -> io::Result<File> {
-    let open = |is_new| OpenOptions::new().write(true).create(true).create_new(is_new).mode(0o600).open(path);
-    let file = open(false)?;
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(path)?;
     let there = file.metadata()?;
     if !there.is_file() {
         return Ok(file);
     }
     if Some(there.uid()) != effective_user() {
         fs::remove_file(path)?;
-        return open(true);
+        return options.create_new(true).open(path);
     }
     let mode = there.permissions().mode();
     if mode & OF_OTHERS != 0 {
