@@ -5,16 +5,21 @@ use crate::node::Table;
 use crate::node::show as common;
 use crate::node::statistics::{PARTS_STEP, number};
 use core::fmt::Write as _;
-use gannet_node::sgsn::Sgsn;
+use gannet_node::sgsn::{Sgsn, Stats};
 use gannet_ops::config::sgsn::SgsnConfig;
 use gannet_ops::metrics::{Class, Group, Level, Metric, of_view};
 use gannet_proto::bssgp::bvc::{Bvc, Nse};
 use gannet_proto::ns::NsVc;
 use gannet_proto::qos::flow_queues::Turn;
-use gannet_proto::time::Instant;
 use gannet_rt::Access;
 
-const NODE: Class = Class { name: "", osmocom: "sgsn", title: "SGSN", level: Level::Global, lines: Some("") };
+const NODE: Class = Class {
+    name: "",
+    osmocom: "sgsn",
+    title: "SGSN Overall Statistics",
+    level: Level::Global,
+    lines: Some(""),
+};
 
 /// A part of what the node counts: first the node with its paths, then its NS-VCs, BVCs and GGSNs, some in each part.
 pub fn groups(
@@ -31,16 +36,30 @@ pub fn groups(
         node.records.borrow().add_to(&mut group);
         groups.push(group);
         paths::groups(access, groups);
+        binds(node, access, groups);
         return true;
     };
+    let local = |port| node.local(port);
+    let shown = common::Shown { now, local: &local, stats: true };
     let mut peers = peers(sgsn, config).skip(part * PARTS_STEP);
-    groups.extend(peers.by_ref().take(PARTS_STEP).map(|peer| peer.group(sgsn, now)));
+    groups.extend(peers.by_ref().take(PARTS_STEP).map(|peer| peer.group(sgsn, shown)));
     peers.next().is_some()
+}
+
+/// The sockets of NS.
+fn binds(node: &SgsnNode, access: &Access<'_>, groups: &mut Vec<Group>) {
+    let path = access.kernel_path();
+    for (place, (name, _)) in node.binds.iter().enumerate() {
+        let port = super::mapping::port_of(place);
+        let waiting = path.sockets.iter().filter(|socket| socket.port == port).map(|socket| socket.waiting);
+        groups.push(of_view::ns_bind(place, name, number(waiting.sum())));
+    }
 }
 
 /// Something beside the node that counts.
 enum Peer<'s> {
     Vc(&'s NsVc),
+    NsNse(&'s gannet_proto::ns::Nse),
     Nse(&'s Nse),
     Cell(u32, &'s Bvc),
     Ggsn(gannet_ops::view::GgsnPeer),
@@ -50,20 +69,192 @@ fn peers<'s>(sgsn: &'s Sgsn, config: &SgsnConfig) -> impl Iterator<Item = Peer<'
     let gb = sgsn.gb();
     let bvcs = gb.bvcs.nses().map(Peer::Nse).chain(gb.bvcs.bvcs().map(|(index, bvc)| Peer::Cell(index, bvc)));
     let ggsns = show::ggsns(sgsn, config).into_iter().map(Peer::Ggsn);
-    gb.ns.vcs().map(Peer::Vc).chain(bvcs).chain(ggsns)
+    gb.ns.vcs().map(Peer::Vc).chain(gb.ns.nses().map(Peer::NsNse)).chain(bvcs).chain(ggsns)
 }
 
 impl Peer<'_> {
-    fn group(self, sgsn: &Sgsn, now: Instant) -> Group {
+    fn group(self, sgsn: &Sgsn, shown: common::Shown<'_>) -> Group {
+        let now = shown.now;
         match self {
-            Self::Vc(vc) => of_view::ns_vc(vc.nsei(), &common::ns_vc(vc, true)),
-            Self::Nse(nse) => of_view::bvc(&show::signalling_bvc(nse)),
+            Self::Vc(vc) => of_view::ns_vc(vc.nsei(), &common::ns_vc(vc, shown)),
+            Self::NsNse(nse) => {
+                let mut stats = gannet_ops::view::NsVcStats::default();
+                let vcs = nse.vcs().iter().filter_map(|index| sgsn.gb().ns.vc(*index));
+                vcs.for_each(|vc| stats.add(&common::ns_vc_stats(vc)));
+                of_view::nse(nse.nsei(), &stats)
+            }
+            Self::Nse(nse) => of_view::bvc(&show::signalling_bvc(nse, true)),
             Self::Cell(index, bvc) => {
                 let flow_control = show::flow_control(sgsn, now, index);
-                of_view::bvc(&gannet_ops::view::Bvc { flow_control, ..show::cell_bvc(bvc) })
+                of_view::bvc(&gannet_ops::view::Bvc { flow_control, ..show::cell_bvc(bvc, true) })
             }
             Self::Ggsn(ggsn) => of_view::ggsn(&ggsn),
         }
+    }
+}
+
+/// The counters that osmo-sgsn has, in its order. It has the same name for what it receives, accepts and rejects of
+/// routing area updates; here the first has that name, and the others have those of its later versions.
+fn known(stats: &Stats, group: &mut Group) {
+    let of = &stats.messages;
+    for (name, help, osmocom, label, value) in [
+        (
+            "ll_octets_downlink",
+            "octets of LL-PDUs that went to BSSs",
+            "llc:dl_bytes",
+            "Count sent LLC bytes before giving it to the bssgp layer",
+            stats.ll_octets_downlink,
+        ),
+        (
+            "ll_octets_uplink",
+            "octets of LL-PDUs that came from BSSs",
+            "llc:ul_bytes",
+            "Count successful received LLC bytes (encrypt & fcs correct)",
+            stats.ll_octets_uplink,
+        ),
+        (
+            "ll_pdu_downlink",
+            "LL-PDUs that went to BSSs",
+            "llc:dl_packets",
+            "Count successful sent LLC packets before giving it to the bssgp layer",
+            stats.ll_pdu_downlink,
+        ),
+        (
+            "ll_pdu_uplink",
+            "LL-PDUs that came from BSSs",
+            "llc:ul_packets",
+            "Count successful received LLC packets (encrypt & fcs correct)",
+            stats.ll_pdu_uplink,
+        ),
+        (
+            "attach_requests",
+            "ATTACH REQUEST received",
+            "gprs:attach_requested",
+            "Received attach requests",
+            of.attach_requests,
+        ),
+        (
+            "attach_accepts",
+            "ATTACH ACCEPT sent",
+            "gprs:attach_accepted",
+            "Sent attach accepts",
+            of.attach_accepts,
+        ),
+        (
+            "attach_rejects",
+            "ATTACH REJECT sent",
+            "gprs:attach_rejected",
+            "Sent attach rejects",
+            of.attach_rejects,
+        ),
+        (
+            "detach_requests",
+            "DETACH REQUEST received",
+            "gprs:detach_requested",
+            "Received detach requests",
+            of.detach_requests,
+        ),
+        ("detach_accepts", "DETACH ACCEPT sent", "gprs:detach_acked", "Sent detach acks", of.detach_accepts),
+        (
+            "rau_requests",
+            "ROUTING AREA UPDATE REQUEST received",
+            "gprs:routing_area_requested",
+            "Received routing area requests",
+            of.rau_requests,
+        ),
+        (
+            "rau_accepts",
+            "ROUTING AREA UPDATE ACCEPT sent",
+            "gprs:routing_area_acked",
+            "Sent routing area acks",
+            of.rau_accepts,
+        ),
+        (
+            "rau_rejects",
+            "ROUTING AREA UPDATE REJECT sent",
+            "gprs:routing_area_rejected",
+            "Sent routing area rejects",
+            of.rau_rejects,
+        ),
+        (
+            "activate_requests",
+            "ACTIVATE PDP CONTEXT REQUEST received, of secondary contexts too",
+            "pdp:activate_requested",
+            "Received activate requests",
+            of.activate_requests,
+        ),
+        (
+            "activate_rejects",
+            "ACTIVATE PDP CONTEXT REJECT sent, of secondary contexts too",
+            "pdp:activate_rejected",
+            "Sent activate rejects",
+            of.activate_rejects,
+        ),
+        (
+            "activate_accepts",
+            "ACTIVATE PDP CONTEXT ACCEPT sent, of secondary contexts too",
+            "pdp:activate_accepted",
+            "Sent activate accepts",
+            of.activate_accepts,
+        ),
+        (
+            "activations_requested",
+            "REQUEST PDP CONTEXT ACTIVATION sent",
+            "pdp:request_activated",
+            "Sent requests of activation",
+            of.activations_requested,
+        ),
+        (
+            "activations_refused",
+            "REQUEST PDP CONTEXT ACTIVATION REJECT received",
+            "pdp:request_activate_rejected",
+            "Received rejects of activation",
+            of.activations_refused,
+        ),
+        (
+            "modify_requests",
+            "MODIFY PDP CONTEXT REQUEST in both directions",
+            "pdp:modify_requested",
+            "Modify requests",
+            of.modify_requests,
+        ),
+        (
+            "modify_accepts",
+            "MODIFY PDP CONTEXT ACCEPT in both directions",
+            "pdp:modify_accepted",
+            "Modify accepts",
+            of.modify_accepts,
+        ),
+        (
+            "deactivate_requests_sent",
+            "DEACTIVATE PDP CONTEXT REQUEST sent",
+            "pdp:dl_deactivate_requested",
+            "Sent deactivate requests",
+            of.deactivate_requests_sent,
+        ),
+        (
+            "deactivate_accepts_sent",
+            "DEACTIVATE PDP CONTEXT ACCEPT sent",
+            "pdp:dl_deactivate_accepted",
+            "Sent deactivate accepted",
+            of.deactivate_accepts_sent,
+        ),
+        (
+            "deactivate_requests_received",
+            "DEACTIVATE PDP CONTEXT REQUEST received",
+            "pdp:ul_deactivate_requested",
+            "Received deactivate requests",
+            of.deactivate_requests_received,
+        ),
+        (
+            "deactivate_accepts_received",
+            "DEACTIVATE PDP CONTEXT ACCEPT received",
+            "pdp:ul_deactivate_accepted",
+            "Received deactivate accepts",
+            of.deactivate_accepts_received,
+        ),
+    ] {
+        group.add(Metric::counter(name, help, value).known_as(osmocom, label));
     }
 }
 
@@ -71,18 +262,14 @@ impl Peer<'_> {
 fn node_group(sgsn: &Sgsn) -> Group {
     let stats = sgsn.stats();
     let mut group = Group::single(&NODE);
+    known(stats, &mut group);
     let counter = Metric::counter;
     for metric in [
+        counter("service_requests", "SERVICE REQUEST received", stats.messages.service_requests),
         counter("n_pdu_downlink", "N-PDUs that came from GGSNs for a mobile", stats.n_pdu_downlink),
         counter("n_pdu_uplink", "N-PDUs that went to GGSNs", stats.n_pdu_uplink),
-        counter("ll_pdu_downlink", "LL-PDUs that went to BSSs", stats.ll_pdu_downlink)
-            .known_as("llc:dl_packets"),
-        counter("ll_pdu_uplink", "LL-PDUs that came from BSSs", stats.ll_pdu_uplink)
-            .known_as("llc:ul_packets"),
-        counter("attached", "attach procedures that ended well", stats.attached)
-            .known_as("gprs:attach_accepted"),
-        counter("activated", "PDP context activations that ended well", stats.activated)
-            .known_as("pdp:activate_accepted"),
+        counter("attached", "attach procedures that ended well", stats.attached),
+        counter("activated", "PDP context activations that ended well", stats.activated),
         counter("pagings", "PAGING-PS sent", stats.pagings),
         counter("flushes", "FLUSH-LL sent", stats.flushes),
         counter("octets_moved", "octets that BSSs moved to another cell", stats.octets_moved),

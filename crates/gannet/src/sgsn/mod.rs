@@ -67,6 +67,14 @@ pub struct Plan {
     paths: Paths,
 }
 
+impl SgsnNode {
+    /// Where a port of NS listens.
+    fn local(&self, port: Port) -> Option<SocketAddr> {
+        let place = (0..self.binds.len()).find(|place| mapping::port_of(*place) == port)?;
+        self.binds.get(place).map(|(_, listen)| *listen)
+    }
+}
+
 impl Node for SgsnNode {
     type Element = gannet_ops::Sgsn;
     type Plan = Plan;

@@ -113,7 +113,11 @@ fn answer(
                 }
             }
         }
-        SgsnOperation::ShowNs { what, stats } => show::ns(sgsn, &node.binds, *what, *stats, out),
+        SgsnOperation::ShowNs { what, stats } => {
+            let local = |port| node.local(port);
+            let shown = common::Shown { now, local: &local, stats: *stats };
+            show::ns(sgsn, &config.ns.binds, (*what, shown), out);
+        }
         SgsnOperation::ShowLlc => sgsn.mobiles().for_each(|(_, mobile)| {
             let _ = write!(out, "{}", show::llc(mobile));
         }),

@@ -1,22 +1,23 @@
 //! An SGSN as an operator sees it.
 
-use super::mapping::gtp_version;
+use super::mapping::{gtp_version, port_of};
 use crate::node::show as common;
 use core::fmt::Write as _;
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 use gannet_node::sgsn::Sgsn;
 use gannet_node::sgsn::mobile::Mobile;
 use gannet_node::sgsn::quality::Treatment;
 use gannet_node::slots::Slot;
+use gannet_ops::config::ns::NsBind;
 use gannet_ops::config::sgsn::{NsSelection, SgsnConfig};
 use gannet_ops::view;
-use gannet_proto::bssgp::bvc::{Bvc, Nse};
+use gannet_proto::bssgp::bvc::{Bvc, BvcCounters, Nse};
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmState;
 use gannet_proto::gtp::{Version, flow_label};
 use gannet_proto::llc::SAPIS;
 use gannet_proto::llc::abm::State;
-use gannet_proto::ns::{NsVc, VcOrigin};
+use gannet_proto::ns::{NsEntity, NsVc, VcOrigin};
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::sm::network::{SmContext, SmState};
 use gannet_proto::sndcp::compression::Compressions;
@@ -251,70 +252,100 @@ pub fn sndcp(mobile: &Mobile) -> impl Iterator<Item = view::Sndcp> {
     })
 }
 
-/// `show ns`: the sockets, the NSEs, or some of their NS-VCs.
-pub fn ns(sgsn: &Sgsn, binds: &[(String, SocketAddr)], what: NsSelection, stats: bool, out: &mut String) {
-    if matches!(what, NsSelection::All | NsSelection::Binds) {
-        for (name, listen) in binds {
-            let _ = write!(out, "{}", view::NsBind { name: name.clone(), listen: *listen });
-        }
-    }
+/// A socket of NS with its NS-VCs.
+fn bind(ns: &NsEntity, place: usize, config: &NsBind, shown: common::Shown<'_>) -> Option<view::NsBind> {
+    let port = port_of(place);
+    let vcs = ns.vcs().filter(|vc| vc.port() == port).map(|vc| common::ns_vc(vc, shown));
+    let listen = (shown.local)(port)?;
+    Some(view::NsBind {
+        name: config.name.clone(),
+        listen,
+        weights: config.ip_sns_weights,
+        vcs: vcs.collect(),
+    })
+}
+
+/// `show ns`: the NSEs, the sockets, or some of their NS-VCs.
+pub fn ns(sgsn: &Sgsn, binds: &[NsBind], (what, shown): (NsSelection, common::Shown<'_>), out: &mut String) {
     let entities = &sgsn.gb().ns;
     match what {
         NsSelection::Binds => {}
-        NsSelection::All | NsSelection::Entities => common::ns(entities, None, stats, out),
-        NsSelection::Nse(nsei) => common::ns(entities, Some(nsei), stats, out),
+        NsSelection::All | NsSelection::Entities => common::ns(entities, None, shown, out),
+        NsSelection::Nse(nsei) => common::ns(entities, Some(nsei), shown, out),
         NsSelection::Nsvc(nsvci) => {
-            let is_it = |vc: &NsVc| vc.nsvci() == Some(nsvci);
-            for vc in entities.vcs().filter(|vc| is_it(vc)) {
-                common::nses(entities, Some(vc.nsei()), is_it, stats, out);
+            let mut vcs = entities.vcs().filter(|vc| vc.nsvci() == Some(nsvci)).peekable();
+            if vcs.peek().is_none() {
+                out.push_str("No such NS Entity\n");
             }
+            vcs.for_each(|vc| {
+                let _ = write!(out, "{}", common::ns_vc(vc, shown));
+            });
         }
         NsSelection::Persistent => {
             let is_kept = |vc: &NsVc| vc.origin() == VcOrigin::Configured;
             let mut nses: Vec<Nsei> = entities.vcs().filter(|vc| is_kept(vc)).map(NsVc::nsei).collect();
             nses.sort_unstable();
             nses.dedup();
-            nses.into_iter().for_each(|nsei| common::nses(entities, Some(nsei), is_kept, stats, out));
+            nses.into_iter().for_each(|nsei| common::nses(entities, Some(nsei), is_kept, shown, out));
         }
+    }
+    if matches!(what, NsSelection::All | NsSelection::Binds) {
+        let shown =
+            binds.iter().enumerate().filter_map(|(place, config)| bind(entities, place, config, shown));
+        shown.for_each(|bind| {
+            let _ = write!(out, "{bind}");
+        });
     }
 }
 
-/// `show bssgp`: first an NSE's signalling BVC, then its cells.
+/// `show bssgp`: first the cells of an NSE, then its signalling BVC.
 pub fn bvcs(sgsn: &Sgsn, now: Instant, only: Option<Nsei>, stats: bool) -> Vec<view::Bvc> {
     let gb = sgsn.gb();
     let mut all = Vec::new();
     for nse in gb.bvcs.nses().filter(|nse| only.is_none_or(|only| only == nse.nsei)) {
-        all.push(signalling_bvc(nse));
         for (index, bvc) in gb.bvcs.bvcs().filter(|(_, bvc)| bvc.nsei == nse.nsei) {
             let queued_ms = |flow| view::FlowControl { queued_ms: queued_mobiles(sgsn, now, index), ..flow };
             let flow_control = stats.then(|| flow_control(sgsn, now, index)).flatten().map(queued_ms);
-            all.push(view::Bvc { flow_control, ..cell_bvc(bvc) });
+            all.push(view::Bvc { flow_control, ..cell_bvc(bvc, stats) });
         }
+        all.push(signalling_bvc(nse, stats));
     }
     all
 }
 
 /// The signalling BVC of an NSE.
-pub const fn signalling_bvc(nse: &Nse) -> view::Bvc {
+pub fn signalling_bvc(nse: &Nse, stats: bool) -> view::Bvc {
     view::Bvc {
         nsei: nse.nsei,
         bvci: Bvci::SIGNALLING,
         cell: None,
         state: nse.state.name(),
         flow_control: None,
-        stats: None,
+        stats: stats.then(|| bvc_stats(&nse.counters)),
     }
 }
 
 /// The BVC of a cell, without its flow control.
-pub const fn cell_bvc(bvc: &Bvc) -> view::Bvc {
+pub fn cell_bvc(bvc: &Bvc, stats: bool) -> view::Bvc {
     view::Bvc {
         nsei: bvc.nsei,
         bvci: bvc.bvci,
         cell: Some(bvc.cell),
         state: bvc.state.name(),
         flow_control: None,
-        stats: None,
+        stats: stats.then(|| bvc_stats(&bvc.counters)),
+    }
+}
+
+const fn bvc_stats(counters: &BvcCounters) -> view::BvcStats {
+    view::BvcStats {
+        rx_pdus: counters.pdus_in,
+        rx_octets: counters.octets_in,
+        tx_pdus: counters.pdus_out,
+        tx_octets: counters.octets_out,
+        blocked: counters.blocked,
+        discarded: counters.discarded,
+        statuses: counters.statuses,
     }
 }
 
@@ -327,6 +358,7 @@ pub fn flow_control(sgsn: &Sgsn, now: Instant, index: u32) -> Option<view::FlowC
         rate_octets_per_s: view.bucket.rate_bit_per_s / 8,
         bucket_octets: view.level_octets,
         queued_pdus: queued.pdus.into(),
+        queued_pdus_max: sgsn.config().flow.pdus_max.into(),
         queued_octets: queued.octets,
         queued_ms: 0,
         guaranteed_octets_per_s: sgsn.admission().cell_octets_per_s(index),

@@ -62,14 +62,14 @@ fn install_statistics<E: Element>(grammar: &mut Grammar<E>) {
     };
     let show = "Show the state of the node\nEvery counter and gauge";
     add(OPERATING, "show stats [skip-zero]", &format!("{show}\nOnly those above 0"), |args| {
-        Ok(Statistics::Show { level: Level::Global, skip_zero: args.get(0).is_some() })
+        Ok(Statistics::Show { level: None, skip_zero: args.get(0).is_some() })
     });
     let levels = "Of the node alone\nAnd of peers: NS-VCs, BVCs, GGSNs\nAnd of subscribers, who have none";
     let help = format!("{show}\nDown to which level\n{levels}\nOnly those above 0");
     add(OPERATING, "show stats level (global|peer|subscriber) [skip-zero]", &help, |args| {
         let level = Level::of_word(args.text(0));
         let level = level.ok_or_else(|| CommandError::new("There is no such level."))?;
-        Ok(Statistics::Show { level, skip_zero: args.get(1).is_some() })
+        Ok(Statistics::Show { level: Some(level), skip_zero: args.get(1).is_some() })
     });
     let help =
         "Show the state of the node\nEvery counter under the name that Osmocom gives it\nOnly those above 0";

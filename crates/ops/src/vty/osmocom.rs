@@ -61,7 +61,6 @@ const ABSENT: &[(&str, &str, &str)] = &[
     ),
     ("enable", "shutdown", "SIGTERM ends the node in order, and 'sh' stays short for 'show'."),
     ("view", "bssgp bvc", "it changes something, so it stands in the enable node."),
-    ("config-cpu-sched", "", "taken as any line of a node without effect; say 'core <0-1023>' under 'sgsn'."),
 ];
 
 /// What is refused by the configuration as a whole, not by its line.

@@ -448,7 +448,8 @@ impl<E: Element> Session<E> {
         if self.closed {
             return;
         }
-        let name = E::common(operator.config()).hostname.as_deref().unwrap_or("Gannet");
+        let own = || format!("Gannet{}", E::NAME.to_uppercase());
+        let name = E::common(operator.config()).hostname.clone().unwrap_or_else(own);
         let prompt = match self.mode {
             Mode::View => format!("{name}> "),
             Mode::Enable => format!("{name}# "),
