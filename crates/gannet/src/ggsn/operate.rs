@@ -88,7 +88,7 @@ fn pdp_context(ggsn: &Ggsn, context: &PdpContext, apn: String) -> view::PdpConte
     view::PdpContext {
         imsi: Some(context.imsi),
         nsapi: context.nsapi,
-        sapi: None::<Sapi>,
+        at_sgsn: None,
         state: if context.deleting { "PDP-INACTIVE-PENDING" } else { "PDP-ACTIVE" },
         apn,
         address: context.address.first(),

@@ -3,10 +3,11 @@
 use super::mapping::{gtp_version, port_of};
 use crate::node::show as common;
 use core::fmt::Write as _;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use gannet_node::sgsn::Sgsn;
 use gannet_node::sgsn::mobile::Mobile;
 use gannet_node::sgsn::quality::Treatment;
+use gannet_node::sgsn::subscribers::Subscriber;
 use gannet_node::slots::Slot;
 use gannet_ops::config::ns::NsBind;
 use gannet_ops::config::sgsn::{NsSelection, SgsnConfig};
@@ -14,6 +15,7 @@ use gannet_ops::view;
 use gannet_proto::bssgp::bvc::{Bvc, BvcCounters, Nse};
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmState;
+use gannet_proto::gsup::SubscriberData;
 use gannet_proto::gtp::{Version, flow_label};
 use gannet_proto::llc::SAPIS;
 use gannet_proto::llc::abm::State;
@@ -23,6 +25,7 @@ use gannet_proto::sm::network::{SmContext, SmState};
 use gannet_proto::sndcp::compression::Compressions;
 use gannet_proto::sndcp::{Counted, Sndcp};
 use gannet_proto::time::Instant;
+use gannet_wire::gsup::PdpInfo;
 use gannet_wire::id::{Bvci, Nsapi, Nsei, Sapi, Teid};
 use gannet_wire::l3::ie::{PdpAddress, QosProfile};
 
@@ -78,8 +81,52 @@ pub fn mm_context(sgsn: &Sgsn, slot: Slot, mobile: &Mobile, pdp: bool) -> view::
         mm_state: mm_name(mobile.gmm.mm_state()),
         rai: Some(mobile.gmm.routing_area()),
         cell: Some(mobile.gmm.cell().id),
-        heard: None,
+        msisdn: data(mobile).and_then(|data| data.msisdn).map(|msisdn| msisdn.to_string()),
+        hlr: data(mobile).and_then(|data| data.hlr_number).map(|number| number.to_string()),
+        counters: mm_counters(mobile),
         pdp_contexts: if pdp { pdp_contexts(sgsn, slot, mobile) } else { Vec::new() },
+    }
+}
+
+fn data(mobile: &Mobile) -> Option<&SubscriberData> {
+    mobile.subscriber().map(Subscriber::data)
+}
+
+fn mm_counters(mobile: &Mobile) -> view::MmCounters {
+    let counters = mobile.counters();
+    view::MmCounters {
+        messages_in: counters.messages_in.into(),
+        messages_out: counters.messages_out.into(),
+        activations: counters.activations.into(),
+        suspends: counters.suspends.into(),
+        pagings: counters.pagings.into(),
+        updates: counters.updates.into(),
+    }
+}
+
+/// One entry of `show subscriber cache`.
+pub fn cached_subscriber(mobile: &Mobile) -> view::CachedSubscriber {
+    let info = |info: &PdpInfo| {
+        let apn = info.apn.as_ref().map(ToString::to_string).unwrap_or_default();
+        // The organisation and the number of the PDP type (09.02 clause 17.7.1 [29.060 clause 7.7.27]).
+        let kind = match info.address {
+            Some(PdpAddress::Ipv4(_)) => 0xf121,
+            Some(PdpAddress::Ipv6(_)) => 0xf157,
+            Some(PdpAddress::Ipv4v6(..)) => 0xf18d,
+            _ => 0,
+        };
+        (info.context_id, kind, apn)
+    };
+    view::CachedSubscriber {
+        line: subscriber(mobile),
+        is_authorized: mobile.gmm.gmm_state() == GmmState::Registered,
+        rai: Some(mobile.gmm.routing_area()),
+        msisdn: data(mobile).and_then(|data| data.msisdn).map(|msisdn| {
+            let digits = msisdn.tbcd.as_slice();
+            let first = msisdn.nature_and_plan.unwrap_or(u8::try_from(digits.len()).unwrap_or(0));
+            [&[first], digits].concat()
+        }),
+        pdp_infos: data(mobile).into_iter().flat_map(SubscriberData::pdp_infos).map(info).collect(),
     }
 }
 
@@ -134,7 +181,11 @@ fn pdp_context(
     view::PdpContext {
         imsi: mobile.imsi(),
         nsapi,
-        sapi: Some(context.sapi()),
+        at_sgsn: Some(view::AtSgsn {
+            sapi: context.sapi(),
+            ti: context.ti().0,
+            local: sgsn.config().gtp_address,
+        }),
         state: sm_name(context.state()),
         apn: name.map_or_else(|| "-".to_owned(), ToString::to_string),
         address: address(context.address()),
@@ -200,8 +251,18 @@ pub fn llc(mobile: &Mobile) -> view::Llc {
         tlli: llc.tlli(),
         tlli_old: llc.tlli_old(),
         cipher: llc.ciphering().algorithm.to_string(),
-        n201_u: sapis.into_iter().map(|sapi| (sapi, llc.n201_u(sapi))).collect(),
-        links: sapis.into_iter().filter_map(|sapi| link(mobile, sapi)).collect(),
+        bvc: (mobile.bvc().nsei, mobile.bvc().bvci),
+        iov_ui: llc.iov_ui(),
+        sapis: sapis
+            .into_iter()
+            .map(|sapi| view::LlcSapi {
+                sapi,
+                unnumbered: llc.unnumbered(sapi),
+                t200_n200: llc.t200_n200(sapi),
+                n201: (llc.n201_u(sapi), llc.n201_i(sapi)),
+                link: link(mobile, sapi),
+            })
+            .collect(),
     }
 }
 
@@ -231,6 +292,7 @@ pub fn sndcp(mobile: &Mobile) -> impl Iterator<Item = view::Sndcp> {
     let all = mobile.sndcp();
     mobile.bearers().map(move |(nsapi, bearer)| view::Sndcp {
         imsi: mobile.imsi(),
+        tlli: mobile.gmm.tlli(),
         nsapi,
         sapi: bearer.sndcp.sapi,
         next_n_pdu: bearer.sndcp.next_number(),
@@ -375,12 +437,19 @@ fn queued_mobiles(sgsn: &Sgsn, now: Instant, cell: u32) -> u64 {
 }
 
 /// `show sgsn`.
-pub fn summary(sgsn: &Sgsn, gtp_address: IpAddr, restart_counter: u8, now: Instant) -> view::SgsnSummary {
+pub fn summary(
+    sgsn: &Sgsn,
+    gtp_address: IpAddr,
+    (restart_counter, hlr): (u8, Option<SocketAddr>),
+    now: Instant,
+) -> view::SgsnSummary {
+    let hlr = hlr.map(|at| (at, sgsn.hlr_is_up()));
     let config = sgsn.config();
     let (mobiles, contexts) = (sgsn.mobiles_len() as u64, sgsn.contexts().len());
     let table = |name, used, limit| view::Table { name, used, limit };
     let gb = sgsn.gb();
     view::SgsnSummary {
+        hlr,
         gtp_address,
         restart_counter,
         uptime: now,

@@ -24,8 +24,11 @@ mod node;
 
 pub use counters::{DropCount, Explanation, Why, drops};
 pub use gb::{Bvc, BvcStats, FlowControl, IpSns, NsBind, NsVc, NsVcStats, Nse};
-pub use links::{Link, Llc, Sndcp};
-pub use mobile::{Cell, MmContext, Mobile, PdpContext, Qos, Subscriber, Treatment, Volumes};
+pub use links::{Link, Llc, LlcSapi, Sndcp};
+pub use mobile::{
+    AtSgsn, CachedSubscriber, Cell, MmContext, MmCounters, Mobile, PdpContext, Qos, Subscriber, Treatment,
+    Volumes,
+};
 pub use node::{GgsnApn, GgsnPeer, GgsnSummary, SgsnSummary, Store, Table};
 
 use core::fmt;

@@ -52,6 +52,8 @@ pub enum NsSelection {
 pub enum SgsnOperation {
     /// `show subscriber …`: a [`crate::view::Subscriber`] for each.
     ShowSubscribers(Whom),
+    /// `show subscriber cache`: a [`crate::view::CachedSubscriber`] for each.
+    ShowSubscriberCache,
     /// `show mm-context …`: a [`crate::view::MmContext`] for each, with their PDP contexts where `pdp`.
     ShowMmContexts {
         /// Of whom.
@@ -167,8 +169,12 @@ fn show(grammar: &mut Grammar<Sgsn>, pattern: &'static str, help: &str, parse: f
 
 fn install_subscribers(grammar: &mut Grammar<Sgsn>) {
     use SgsnOperation::{ShowSubscribers, ShowWhy};
-    show(grammar, "show subscriber (all|cache)", "Subscribers\nAll\nAll, in Osmocom's word", |_| {
-        Ok(ShowSubscribers(Whom::All))
+    show(grammar, "show subscriber (all|cache)", "Subscribers\nAll\nAll, in Osmocom's lines", |args| {
+        Ok(if args.text(0) == "cache" {
+            SgsnOperation::ShowSubscriberCache
+        } else {
+            ShowSubscribers(Whom::All)
+        })
     });
     show(grammar, "show subscriber imsi IMSI", "Subscribers\nBy IMSI\nThe IMSI", |args| {
         one(args, 0).map(ShowSubscribers)
