@@ -12,7 +12,7 @@ use gannet_ops::view;
 use gannet_ops::vty::CommandError;
 use gannet_proto::gtp::{Version, flow_label};
 use gannet_rt::Access;
-use gannet_wire::id::{Sapi, Teid};
+use gannet_wire::id::Teid;
 
 /// Does it.
 pub fn execute(

@@ -118,18 +118,28 @@ pub struct MobileCounters {
     /// Messages of layer 3 sent.
     pub messages_out: u32,
     /// PDP contexts that were activated.
-    pub activations: u32,
+    pub activations: u16,
     /// SUSPEND that was obeyed.
-    pub suspends: u32,
+    pub suspends: u16,
     /// Pagings.
-    pub pagings: u32,
+    pub pagings: u16,
     /// Routing area updates that ended well.
-    pub updates: u32,
+    pub updates: u16,
 }
 
 impl MobileCounters {
-    /// Counts one of them.
-    pub(super) fn count(&mut self, which: fn(&mut Self) -> &mut u32) {
+    /// A message of layer 3 came.
+    pub(super) const fn received(&mut self) {
+        self.messages_in = self.messages_in.saturating_add(1);
+    }
+
+    /// A message of layer 3 goes.
+    pub(super) const fn sent(&mut self) {
+        self.messages_out = self.messages_out.saturating_add(1);
+    }
+
+    /// Counts one of the others.
+    pub(super) fn count(&mut self, which: fn(&mut Self) -> &mut u16) {
         let counter = which(self);
         *counter = counter.saturating_add(1);
     }

@@ -226,7 +226,7 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         match mobile.llc.unitdata_request(Sapi::GMM, true, ciphered, &mut frame) {
             Ok(()) => {
-                mobile.counters_mut().count(|counters| &mut counters.messages_out);
+                mobile.counters_mut().sent();
                 self.send_signalling(cx, slot, tlli, frame);
                 self.counted(slot);
             }

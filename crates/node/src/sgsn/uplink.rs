@@ -210,7 +210,7 @@ impl Sgsn {
             return self.gmm_heard(cx, slot, from);
         }
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        mobile.counters_mut().count(|counters| &mut counters.messages_in);
+        mobile.counters_mut().received();
         let in_the_clear = mobile.llc.ciphering().is_on() && !ciphered;
         match L3Message::parse(Direction::Uplink, octets) {
             Ok(message) if in_the_clear && message_goes_ciphered(&message) => {
