@@ -147,6 +147,7 @@ pub fn execute<N: Node>(
             reset.since(&mut groups);
             text::rate_counters(&groups, rates, skip_zero, out);
         }
+        Statistics::Asciidoc => text::asciidoc(&groups, out),
         Statistics::Report => {}
     }
     Ok(())

@@ -1,13 +1,14 @@
 //! Counters for programs, and the scheduler for persons.
 
+use super::known::KNOWN;
 use super::{SgsnNode, paths, show};
 use crate::node::Table;
 use crate::node::show as common;
 use crate::node::statistics::{PARTS_STEP, number};
 use core::fmt::Write as _;
-use gannet_node::sgsn::{Sgsn, Stats};
+use gannet_node::sgsn::Sgsn;
 use gannet_ops::config::sgsn::SgsnConfig;
-use gannet_ops::metrics::{Class, Group, Level, Metric, of_view};
+use gannet_ops::metrics::{Class, Group, Level, Metric, of_view, osmocom};
 use gannet_proto::bssgp::bvc::{Bvc, Nse};
 use gannet_proto::ns::NsVc;
 use gannet_proto::qos::flow_queues::Turn;
@@ -93,176 +94,11 @@ impl Peer<'_> {
     }
 }
 
-/// The counters that osmo-sgsn has, in its order. It has the same name for what it receives, accepts and rejects of
-/// routing area updates; here the first has that name, and the others have those of its later versions.
-fn known(stats: &Stats, group: &mut Group) {
-    let of = &stats.messages;
-    for (name, help, osmocom, label, value) in [
-        (
-            "ll_octets_downlink",
-            "octets of LL-PDUs that went to BSSs",
-            "llc:dl_bytes",
-            "Count sent LLC bytes before giving it to the bssgp layer",
-            stats.ll_octets_downlink,
-        ),
-        (
-            "ll_octets_uplink",
-            "octets of LL-PDUs that came from BSSs",
-            "llc:ul_bytes",
-            "Count successful received LLC bytes (encrypt & fcs correct)",
-            stats.ll_octets_uplink,
-        ),
-        (
-            "ll_pdu_downlink",
-            "LL-PDUs that went to BSSs",
-            "llc:dl_packets",
-            "Count successful sent LLC packets before giving it to the bssgp layer",
-            stats.ll_pdu_downlink,
-        ),
-        (
-            "ll_pdu_uplink",
-            "LL-PDUs that came from BSSs",
-            "llc:ul_packets",
-            "Count successful received LLC packets (encrypt & fcs correct)",
-            stats.ll_pdu_uplink,
-        ),
-        (
-            "attach_requests",
-            "ATTACH REQUEST received",
-            "gprs:attach_requested",
-            "Received attach requests",
-            of.attach_requests,
-        ),
-        (
-            "attach_accepts",
-            "ATTACH ACCEPT sent",
-            "gprs:attach_accepted",
-            "Sent attach accepts",
-            of.attach_accepts,
-        ),
-        (
-            "attach_rejects",
-            "ATTACH REJECT sent",
-            "gprs:attach_rejected",
-            "Sent attach rejects",
-            of.attach_rejects,
-        ),
-        (
-            "detach_requests",
-            "DETACH REQUEST received",
-            "gprs:detach_requested",
-            "Received detach requests",
-            of.detach_requests,
-        ),
-        ("detach_accepts", "DETACH ACCEPT sent", "gprs:detach_acked", "Sent detach acks", of.detach_accepts),
-        (
-            "rau_requests",
-            "ROUTING AREA UPDATE REQUEST received",
-            "gprs:routing_area_requested",
-            "Received routing area requests",
-            of.rau_requests,
-        ),
-        (
-            "rau_accepts",
-            "ROUTING AREA UPDATE ACCEPT sent",
-            "gprs:routing_area_acked",
-            "Sent routing area acks",
-            of.rau_accepts,
-        ),
-        (
-            "rau_rejects",
-            "ROUTING AREA UPDATE REJECT sent",
-            "gprs:routing_area_rejected",
-            "Sent routing area rejects",
-            of.rau_rejects,
-        ),
-        (
-            "activate_requests",
-            "ACTIVATE PDP CONTEXT REQUEST received, of secondary contexts too",
-            "pdp:activate_requested",
-            "Received activate requests",
-            of.activate_requests,
-        ),
-        (
-            "activate_rejects",
-            "ACTIVATE PDP CONTEXT REJECT sent, of secondary contexts too",
-            "pdp:activate_rejected",
-            "Sent activate rejects",
-            of.activate_rejects,
-        ),
-        (
-            "activate_accepts",
-            "ACTIVATE PDP CONTEXT ACCEPT sent, of secondary contexts too",
-            "pdp:activate_accepted",
-            "Sent activate accepts",
-            of.activate_accepts,
-        ),
-        (
-            "activations_requested",
-            "REQUEST PDP CONTEXT ACTIVATION sent",
-            "pdp:request_activated",
-            "Sent requests of activation",
-            of.activations_requested,
-        ),
-        (
-            "activations_refused",
-            "REQUEST PDP CONTEXT ACTIVATION REJECT received",
-            "pdp:request_activate_rejected",
-            "Received rejects of activation",
-            of.activations_refused,
-        ),
-        (
-            "modify_requests",
-            "MODIFY PDP CONTEXT REQUEST in both directions",
-            "pdp:modify_requested",
-            "Modify requests",
-            of.modify_requests,
-        ),
-        (
-            "modify_accepts",
-            "MODIFY PDP CONTEXT ACCEPT in both directions",
-            "pdp:modify_accepted",
-            "Modify accepts",
-            of.modify_accepts,
-        ),
-        (
-            "deactivate_requests_sent",
-            "DEACTIVATE PDP CONTEXT REQUEST sent",
-            "pdp:dl_deactivate_requested",
-            "Sent deactivate requests",
-            of.deactivate_requests_sent,
-        ),
-        (
-            "deactivate_accepts_sent",
-            "DEACTIVATE PDP CONTEXT ACCEPT sent",
-            "pdp:dl_deactivate_accepted",
-            "Sent deactivate accepted",
-            of.deactivate_accepts_sent,
-        ),
-        (
-            "deactivate_requests_received",
-            "DEACTIVATE PDP CONTEXT REQUEST received",
-            "pdp:ul_deactivate_requested",
-            "Received deactivate requests",
-            of.deactivate_requests_received,
-        ),
-        (
-            "deactivate_accepts_received",
-            "DEACTIVATE PDP CONTEXT ACCEPT received",
-            "pdp:ul_deactivate_accepted",
-            "Received deactivate accepts",
-            of.deactivate_accepts_received,
-        ),
-    ] {
-        group.add(Metric::counter(name, help, value).known_as(osmocom, label));
-    }
-}
-
 /// What the SGSN counts as a whole. Names stay as they are.
 fn node_group(sgsn: &Sgsn) -> Group {
     let stats = sgsn.stats();
     let mut group = Group::single(&NODE);
-    known(stats, &mut group);
+    osmocom::counters(&KNOWN, stats).into_iter().for_each(|metric| group.add(metric));
     let counter = Metric::counter;
     for metric in [
         counter("service_requests", "SERVICE REQUEST received", stats.messages.service_requests),

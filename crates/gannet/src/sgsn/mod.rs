@@ -2,6 +2,7 @@
 
 mod charging;
 mod counters;
+mod known;
 mod mapping;
 mod operate;
 mod paths;

@@ -343,8 +343,7 @@ fn skeleton(line: &str) -> String {
     for word in line.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
         let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
         let rest = word.strip_prefix(bare).unwrap_or_default();
-        let value =
-            bare.trim_end_matches("oct").trim_end_matches(|c: char| matches!(c, 'd' | 'h' | 'm' | 's'));
+        let value = bare.trim_end_matches("oct").trim_end_matches(['d', 'h', 'm', 's']);
         text += if is_number(value) { "#" } else { bare };
         text += rest;
     }

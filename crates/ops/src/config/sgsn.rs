@@ -341,7 +341,9 @@ impl GmmTimer {
     pub fn named(name: &str) -> Result<Self, CommandError> {
         let digits = name.strip_prefix(['T', 't']).unwrap_or(name);
         let found = Self::ALL.iter().find(|timer| timer.number().to_string() == digits);
-        found.copied().ok_or_else(|| CommandError(format!("No such timer: {name}")))
+        found
+            .copied()
+            .ok_or_else(|| CommandError(format!("there is no timer '{name}'; 'show timer' lists them.")))
     }
 }
 

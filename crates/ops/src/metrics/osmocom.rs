@@ -23,12 +23,14 @@ impl Known {
     }
 }
 
-/// A counter's own name, its help, osmo-sgsn's name and label, and what it is now.
-type Row = (&'static str, &'static str, &'static str, &'static str, u64);
+/// A counter's own name, its help, osmo-sgsn's name and label, and where it is found.
+pub type Row<T> = (&'static str, &'static str, &'static str, &'static str, fn(&T) -> u64);
 
-/// Counters of such rows.
-pub(crate) fn counters<const N: usize>(rows: [Row; N]) -> [Metric; N] {
-    rows.map(|(name, help, known, label, value)| Metric::counter(name, help, value).known_as(known, label))
+/// The counters of such rows.
+pub fn counters<T, const N: usize>(rows: &[Row<T>; N], of: &T) -> [Metric; N] {
+    rows.map(|(name, help, known, label, value)| {
+        Metric::counter(name, help, value(of)).known_as(known, label)
+    })
 }
 
 /// The lines of osmo-sgsn: each group's title with its index, then what is known of it.

@@ -143,94 +143,54 @@ pub struct NsVcStats {
     pub alive_delay_ms: u64,
 }
 
+const NS_VC: [osmocom::Row<NsVcStats>; 15] = [
+    ("rx_pdus", "NS PDUs received", "packets:in", "Packets at NS Level  ( In)", |of| of.rx_pdus),
+    ("tx_pdus", "NS PDUs sent", "packets:out", "Packets at NS Level  (Out)", |of| of.tx_pdus),
+    ("tx_pdus_lost", "always 0: sockets count it", "packets:out:drop", "Dropped Packets      (Out)", |_| 0),
+    ("rx_octets", "octets received", "bytes:in", "Bytes at NS Level    ( In)", |of| of.rx_octets),
+    ("tx_octets", "octets sent", "bytes:out", "Bytes at NS Level    (Out)", |of| of.tx_octets),
+    ("tx_octets_lost", "always 0: sockets count it", "bytes:out:drop", "Dropped Bytes        (Out)", |_| 0),
+    ("blocked", "how often it came to be blocked", "blocked", "NS-VC Block count         ", |of| of.blocked),
+    ("into_service", "how often it came into service", "unblocked", "NS-VC Unblock count       ", |of| {
+        of.unblocked
+    }),
+    ("deaths", "how often the test procedure found it dead", "dead", "NS-VC gone dead count     ", |of| {
+        of.deaths
+    }),
+    ("moves", "how often it moved to another address", "replaced", "NS-VC replaced other count", |of| {
+        of.moves
+    }),
+    (
+        "nsei_changes",
+        "always 0: another NSEI is another NS-VC",
+        "nsei-chg",
+        "NS-VC changed NSEI count  ",
+        |_| 0,
+    ),
+    (
+        "nsvci_invalid",
+        "NS PDUs that named an NS-VCI that is not there",
+        "inv-nsvci",
+        "NS-VCI was invalid count  ",
+        |of| of.nsvci_invalid,
+    ),
+    ("nsei_invalid", "NS PDUs that named another NSEI", "inv-nsei", "NSEI was invalid count    ", |of| {
+        of.nsei_invalid
+    }),
+    ("alive_lost", "NS-ALIVE without an answer", "lost:alive", "ALIVE ACK missing count   ", |of| {
+        of.alive_lost
+    }),
+    ("reset_lost", "NS-RESET without an answer", "lost:reset", "RESET ACK missing count   ", |of| {
+        of.reset_lost
+    }),
+];
+
 impl NsVcStats {
     /// The counters that osmo-sgsn has, in its order. What leaves a socket is counted for all NS-VCs in one
     /// (`rt_send_queue_full` and its like), and none changes its NSEI: another NSEI is another NS-VC.
     #[must_use]
     pub fn counters(&self) -> [Metric; 15] {
-        osmocom::counters([
-            ("rx_pdus", "NS PDUs received", "packets:in", "Packets at NS Level  ( In)", self.rx_pdus),
-            ("tx_pdus", "NS PDUs sent", "packets:out", "Packets at NS Level  (Out)", self.tx_pdus),
-            (
-                "tx_pdus_lost",
-                "always 0: sockets count it",
-                "packets:out:drop",
-                "Dropped Packets      (Out)",
-                0,
-            ),
-            ("rx_octets", "octets received", "bytes:in", "Bytes at NS Level    ( In)", self.rx_octets),
-            ("tx_octets", "octets sent", "bytes:out", "Bytes at NS Level    (Out)", self.tx_octets),
-            (
-                "tx_octets_lost",
-                "always 0: sockets count it",
-                "bytes:out:drop",
-                "Dropped Bytes        (Out)",
-                0,
-            ),
-            (
-                "blocked",
-                "how often it came to be blocked",
-                "blocked",
-                "NS-VC Block count         ",
-                self.blocked,
-            ),
-            (
-                "into_service",
-                "how often it came into service",
-                "unblocked",
-                "NS-VC Unblock count       ",
-                self.unblocked,
-            ),
-            (
-                "deaths",
-                "how often the test procedure found it dead",
-                "dead",
-                "NS-VC gone dead count     ",
-                self.deaths,
-            ),
-            (
-                "moves",
-                "how often it moved to another address",
-                "replaced",
-                "NS-VC replaced other count",
-                self.moves,
-            ),
-            (
-                "nsei_changes",
-                "always 0: another NSEI is another NS-VC",
-                "nsei-chg",
-                "NS-VC changed NSEI count  ",
-                0,
-            ),
-            (
-                "nsvci_invalid",
-                "NS PDUs that named an NS-VCI that is not there",
-                "inv-nsvci",
-                "NS-VCI was invalid count  ",
-                self.nsvci_invalid,
-            ),
-            (
-                "nsei_invalid",
-                "NS PDUs that named another NSEI",
-                "inv-nsei",
-                "NSEI was invalid count    ",
-                self.nsei_invalid,
-            ),
-            (
-                "alive_lost",
-                "NS-ALIVE without an answer",
-                "lost:alive",
-                "ALIVE ACK missing count   ",
-                self.alive_lost,
-            ),
-            (
-                "reset_lost",
-                "NS-RESET without an answer",
-                "lost:reset",
-                "RESET ACK missing count   ",
-                self.reset_lost,
-            ),
-        ])
+        osmocom::counters(&NS_VC, self)
     }
 
     /// What osmo-sgsn has of an NS-VC beside its counters.
@@ -362,25 +322,21 @@ pub struct BvcStats {
     pub statuses: u64,
 }
 
+const BVC: [osmocom::Row<BvcStats>; 7] = [
+    ("rx_pdus", "BSSGP PDUs received", "packets:in", "Packets at BSSGP Level ( In)", |of| of.rx_pdus),
+    ("tx_pdus", "BSSGP PDUs sent", "packets:out", "Packets at BSSGP Level (Out)", |of| of.tx_pdus),
+    ("rx_octets", "octets received", "bytes:in", "Bytes at BSSGP Level   ( In)", |of| of.rx_octets),
+    ("tx_octets", "octets sent", "bytes:out", "Bytes at BSSGP Level   (Out)", |of| of.tx_octets),
+    ("blockings", "BVC-BLOCK received", "blocked", "BVC Blocking count", |of| of.blocked),
+    ("llc_discarded", "LLC-DISCARDED received", "discarded", "BVC LLC Discarded count", |of| of.discarded),
+    ("statuses", "STATUS received", "status", "BVC Status count", |of| of.statuses),
+];
+
 impl BvcStats {
     /// The counters that osmo-sgsn has, in its order.
     #[must_use]
     pub fn counters(&self) -> [Metric; 7] {
-        osmocom::counters([
-            ("rx_pdus", "BSSGP PDUs received", "packets:in", "Packets at BSSGP Level ( In)", self.rx_pdus),
-            ("tx_pdus", "BSSGP PDUs sent", "packets:out", "Packets at BSSGP Level (Out)", self.tx_pdus),
-            ("rx_octets", "octets received", "bytes:in", "Bytes at BSSGP Level   ( In)", self.rx_octets),
-            ("tx_octets", "octets sent", "bytes:out", "Bytes at BSSGP Level   (Out)", self.tx_octets),
-            ("blockings", "BVC-BLOCK received", "blocked", "BVC Blocking count", self.blocked),
-            (
-                "llc_discarded",
-                "LLC-DISCARDED received",
-                "discarded",
-                "BVC LLC Discarded count",
-                self.discarded,
-            ),
-            ("statuses", "STATUS received", "status", "BVC Status count", self.statuses),
-        ])
+        osmocom::counters(&BVC, self)
     }
 }
 

@@ -102,20 +102,22 @@ pub struct MmCounters {
     pub updates: u64,
 }
 
+const MM: [osmocom::Row<MmCounters>; 7] = [
+    ("", "", "sign:packets:in", "Signalling Messages ( In)", |of| of.messages_in),
+    ("", "", "sign:packets:out", "Signalling Messages (Out)", |of| of.messages_out),
+    ("", "", "pdp_ctx_act", "PDP Context Activations  ", |of| of.activations),
+    ("", "", "suspend", "SUSPEND Count            ", |of| of.suspends),
+    ("", "", "paging:ps", "Paging Packet Switched   ", |of| of.pagings),
+    ("", "", "paging:cs", "Paging Circuit Switched  ", |_| 0),
+    ("", "", "ra_update", "Routing Area Update      ", |of| of.updates),
+];
+
 impl MmCounters {
     /// The counters that osmo-sgsn has, in its order, without those of user data, which nobody counts for each mobile.
     /// There is no Gs interface: no mobile is paged here for calls.
     #[must_use]
     pub fn counters(&self) -> [Metric; 7] {
-        osmocom::counters([
-            ("", "", "sign:packets:in", "Signalling Messages ( In)", self.messages_in),
-            ("", "", "sign:packets:out", "Signalling Messages (Out)", self.messages_out),
-            ("", "", "pdp_ctx_act", "PDP Context Activations  ", self.activations),
-            ("", "", "suspend", "SUSPEND Count            ", self.suspends),
-            ("", "", "paging:ps", "Paging Packet Switched   ", self.pagings),
-            ("", "", "paging:cs", "Paging Circuit Switched  ", 0),
-            ("", "", "ra_update", "Routing Area Update      ", self.updates),
-        ])
+        osmocom::counters(&MM, self)
     }
 }
 

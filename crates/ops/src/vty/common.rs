@@ -35,6 +35,8 @@ pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {
     both("show pid", &format!("{show}\nThe number of the process"), SessionAction::Pid);
     both("show uptime", &format!("{show}\nHow long it runs"), SessionAction::Uptime);
     both("show online-help", &format!("{show}\nWhere to read more"), SessionAction::OnlineHelp);
+    let help = format!("{show}\nScheduling\nThe threads of this process, and where they may run");
+    both("show cpu-sched threads", &help, SessionAction::Threads);
     both("who", "Who has a session", SessionAction::Who);
     both(
         "terminal length <0-512>",
@@ -76,6 +78,8 @@ fn install_statistics<E: Element>(grammar: &mut Grammar<E>) {
     add(OPERATING, "show rate-counters [skip-zero]", help, |args| {
         Ok(Statistics::Rates { skip_zero: args.get(0).is_some() })
     });
+    let help = "Show the state of the node\nFor manuals\nTables of the counters that osmo-sgsn has, too";
+    add(OPERATING, "show asciidoc counters", help, |_| Ok(Statistics::Asciidoc));
     let enable = &[Node::Enable];
     add(enable, "stats report", "Statistics\nReport them now", |_| Ok(Statistics::Report));
     let help = "Statistics\nFrom now on 'show stats' and its like count from 0";

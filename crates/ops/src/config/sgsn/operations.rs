@@ -277,7 +277,8 @@ fn install_node(grammar: &mut Grammar<Sgsn>) {
 }
 
 pub(super) fn show_timers(config: &SgsnConfig, args: &Args, out: &mut String) -> Result<(), CommandError> {
-    let only = args.get(0).map(GmmTimer::named).transpose()?;
+    let unknown = |_| CommandError(format!("No such timer: {}", args.text(0)));
+    let only = args.get(0).map(GmmTimer::named).transpose().map_err(unknown)?;
     for timer in GmmTimer::ALL.iter().filter(|timer| only.is_none_or(|only| only == **timer)) {
         let (seconds, default) = (config.timers.get_s(*timer), timer.default_s());
         let _ = writeln!(out, "{timer} = {seconds} s\t{} (default: {default} s)", timer.help());
