@@ -2,6 +2,7 @@
 
 mod charging;
 mod counters;
+mod known;
 mod mapping;
 mod operate;
 mod paths;
@@ -65,6 +66,14 @@ pub struct Plan {
     binds: Vec<(String, SocketAddr)>,
     frames: usize,
     paths: Paths,
+}
+
+impl SgsnNode {
+    /// Where a port of NS listens.
+    fn local(&self, port: Port) -> Option<SocketAddr> {
+        let place = (0..self.binds.len()).find(|place| mapping::port_of(*place) == port)?;
+        self.binds.get(place).map(|(_, listen)| *listen)
+    }
 }
 
 impl Node for SgsnNode {

@@ -77,10 +77,10 @@ fn between_our_bss_and_our_sgsn() {
     gb.start("sgsn", SGSN, &[GANNET, "sgsn"]);
     gb.start("bss", BSS, &[GANNET, "bss"]);
     // Two NSEs with two endpoints each.
-    for node in [SGSN, BSS] {
-        let shown = gb.until(node, "show ns", "UNBLOCKED", 4);
-        assert_eq!(shown.matches("IP-SNS CONFIGURED").count(), 2, "{shown}");
-        assert!(shown.contains("weights 1 signalling 1 data"), "{shown}");
+    for (node, command) in [(SGSN, "show ns entities"), (BSS, "show ns")] {
+        let shown = gb.until(node, command, "UNBLOCKED", 4);
+        assert_eq!(shown.matches("State: 'CONFIGURED'").count(), 2, "{shown}");
+        assert!(shown.contains("Signalling Weight: 1, Data Weight: 1"), "{shown}");
     }
     gb.until(BSS, "show cells", "UNBLOCKED", 2);
     gb.until(SGSN, "show mm-context all", "GMM-REGISTERED", 2);
@@ -88,7 +88,7 @@ fn between_our_bss_and_our_sgsn() {
     gb.do_at_bss("ns nsei 101 endpoint 3 add");
     gb.until(SGSN, "show ns nsei 101", "UNBLOCKED", 3);
     gb.do_at_bss("ns nsei 101 endpoint 3 weights 5 6");
-    gb.until(SGSN, "show ns nsei 101", "remote 127.0.0.3:22002, weights 5 signalling 6 data", 1);
+    gb.until(SGSN, "show ns nsei 101", "127.0.0.3:22002, Signalling Weight: 5, Data Weight: 6", 1);
     gb.do_at_bss("ns nsei 101 endpoint 1 delete");
     gb.until(SGSN, "show ns nsei 101", "UNBLOCKED", 2);
     assert!(gb.ask(BSS, "ns nsei 101 endpoint 4 add").is_none(), "there are three");
@@ -97,12 +97,12 @@ fn between_our_bss_and_our_sgsn() {
     // Both restart.
     gb.stop("bss");
     gb.start("bss", BSS, &[GANNET, "bss"]);
-    gb.until(SGSN, "show ns", "UNBLOCKED", 4);
+    gb.until(SGSN, "show ns entities", "UNBLOCKED", 4);
     gb.until(BSS, "show cells", "UNBLOCKED", 2);
     gb.stop("sgsn");
     gb.start("sgsn", SGSN, &[GANNET, "sgsn"]);
     gb.do_at_bss("ns reset");
-    gb.until(SGSN, "show ns", "UNBLOCKED", 4);
+    gb.until(SGSN, "show ns entities", "UNBLOCKED", 4);
     gb.until(BSS, "show cells", "UNBLOCKED", 2);
 }
 

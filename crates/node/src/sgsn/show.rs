@@ -71,6 +71,12 @@ impl Sgsn {
         &self.gtp
     }
 
+    /// The link to the HLR is up.
+    #[must_use]
+    pub fn hlr_is_up(&self) -> bool {
+        self.subscribers.hlr().is_some_and(|hlr| hlr.is_up())
+    }
+
     /// Counters of the data path and of procedures.
     #[must_use]
     pub const fn stats(&self) -> &Stats {

@@ -50,6 +50,7 @@ impl Sgsn {
             cx.drop(Drop::BssgpMalformed, None);
             return;
         }
+        self.stats.ll_octets_uplink += frame.len() as u64;
         let from = Uplink { tlli, cell };
         match self.directory.by_tlli(bvc, tlli) {
             Some(slot) => {
@@ -208,21 +209,24 @@ impl Sgsn {
             // Any LL-PDU answers a page, and phones send an empty one (04.08 clause 4.7.9.1.1).
             return self.gmm_heard(cx, slot, from);
         }
-        let Some(mobile) = self.mobiles.get(slot) else { return };
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        mobile.counters_mut().received();
         let in_the_clear = mobile.llc.ciphering().is_on() && !ciphered;
         match L3Message::parse(Direction::Uplink, octets) {
             Ok(message) if in_the_clear && message_goes_ciphered(&message) => {
-                cx.drop(Drop::LlcUnciphered, self.imsi_of(slot));
+                cx.drop(Drop::LlcUnciphered, mobile.imsi());
                 let name = mobile.gmm.name();
                 let text =
                     format_args!("{name}: a message in the clear is not taken, since the link is ciphered");
                 cx.log(Category::Mm, Level::Info, text);
             }
             Ok(L3Message::Gmm(message)) => {
+                self.stats.messages.gmm_received(&message);
                 let ciphered = ciphered && mobile.llc.ciphering().is_on();
                 self.gmm(cx, slot, GmmEvent::Message { message, from, ciphered });
             }
             Ok(L3Message::Sm { ti, ti_flag, message }) => {
+                self.stats.messages.sm_received(&message);
                 self.gmm_heard(cx, slot, from);
                 self.sm_message(cx, slot, ti, ti_flag, message);
             }

@@ -91,6 +91,7 @@ impl NsEntity {
                 if self.table.get(index).is_some_and(|vc| (vc.nsei, vc.nsvci) == (nsei, Some(nsvci))) {
                     self.apply(cx, index, Event::Reset(Reset::RxAck), received, out);
                 } else {
+                    self.count_names(index, (nsei, nsvci));
                     cx.drop(Drop::NsUnexpected, None);
                     let text = format_args!("NS-RESET-ACK for NSEI {nsei} NSVCI {nsvci}, which is not there");
                     cx.log(Category::Ns, Level::Error, text);
@@ -134,9 +135,19 @@ impl NsEntity {
         nsvci: Nsvci,
         out: &mut Batch<NsOutput>,
     ) {
+        if let Some(vc) = self.table.get_mut(index) {
+            vc.counters.nsvci_invalid += 1;
+        }
         cx.drop(Drop::NsUnexpected, None);
         let status = Status { nsvci: Some(nsvci), ..Status::of(Cause::NsVcUnknown) };
         self.send_status(cx, index, status, out);
+    }
+
+    /// A PDU on an NS-VC named another one.
+    fn count_names(&mut self, index: VcIndex, (nsei, nsvci): (Nsei, Nsvci)) {
+        let Some(vc) = self.table.get_mut(index) else { return };
+        vc.counters.nsei_invalid += u64::from(vc.nsei != nsei);
+        vc.counters.nsvci_invalid += u64::from(vc.nsvci != Some(nsvci));
     }
 
     /// NS-RESET from an address that has an NS-VC (clauses 7.3 and 7.3.1).
@@ -166,6 +177,7 @@ impl NsEntity {
         if (nsei, nsvci) == named {
             self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
         } else if origin == VcOrigin::Configured || !self.config.accepts_at(port) {
+            self.count_names(index, named);
             // 7.3.1: the answer has our own values, and a person is told.
             cx.drop(Drop::NsUnexpected, None);
             let text = format_args!("NS-RESET from {peer} for NSEI {} NSVCI {}", named.0, named.1);
@@ -225,6 +237,9 @@ impl NsEntity {
         let index = if let Some(index) = self.table.named(nsei, nsvci) {
             cx.log(Category::Ns, Level::Notice, format_args!("NSEI {nsei} NSVCI {nsvci}: now at {peer}"));
             self.table.move_to(index, port, peer);
+            if let Some(vc) = self.table.get_mut(index) {
+                vc.counters.moves += 1;
+            }
             index
         } else {
             if !self.table.has_room(nsei)

@@ -2,7 +2,7 @@
 
 use super::NsRole;
 use crate::machine::Port;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::timers::Deadlines;
 use VcState::{Blocked, BlockedLocally, Blocking, Dead, Resetting, Unblocked, Unblocking};
 use core::fmt;
@@ -392,8 +392,20 @@ pub struct VcCounters {
     pub octets_out: u64,
     /// Resets, begun from either side.
     pub resets: u64,
-    /// Blockings, from either side.
-    pub blockings: u64,
+    /// How often it came to be blocked: by a reset, or from either side.
+    pub blocked: u64,
+    /// How often it came into service.
+    pub unblocked: u64,
+    /// NS-RESET without an answer in time.
+    pub resets_unanswered: u64,
+    /// How often it moved to another address of its peer.
+    pub moves: u64,
+    /// NS PDUs on it that name an NS-VCI which is not there.
+    pub nsvci_invalid: u64,
+    /// NS-RESET and its answer on it that name another NSEI.
+    pub nsei_invalid: u64,
+    /// From the last NS-ALIVE that was answered to its answer.
+    pub alive_delay: Duration,
     /// NS-ALIVE without an answer in time.
     pub alive_unanswered: u64,
     /// How often the test procedure found the NS-VC dead.

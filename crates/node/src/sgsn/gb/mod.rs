@@ -285,7 +285,10 @@ impl Sgsn {
     fn send_bssgp_with(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, lsp: u32, message: &Message) {
         self.let_leave(cx);
         match cx.frames.copy_of(&message.to_vec()) {
-            Some(frame) => self.ns_unitdata(cx, bvc.nsei, bvc.bvci, lsp, frame),
+            Some(frame) => {
+                self.gb.bvcs.count_sent_by_name(bvc.nsei, bvc.bvci, frame.len());
+                self.ns_unitdata(cx, bvc.nsei, bvc.bvci, lsp, frame);
+            }
             None => cx.drop(Drop::NoFrame, None),
         }
     }
