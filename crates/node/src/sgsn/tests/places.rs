@@ -7,7 +7,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::Cause;
-use gannet_wire::id::{Bvci, Nsei, Plmn, Rai, Sapi};
+use gannet_wire::id::{Bvci, Nsei, PTmsi, Plmn, Rai, Sapi};
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;
 
@@ -173,6 +173,81 @@ fn an_update_of_a_mobile_that_is_not_known() {
         assert_eq!(bench.drops(), [(Drop::SgsnUnknownTlli, 1)]);
         bench.assert_empty();
     }
+}
+
+/// Clause 4.7.5.1.6 c: ROUTING AREA UPDATE ACCEPT was sent as often as it may be, and COMPLETE never came.
+fn unconfirmed() -> (Bench, RauAccept) {
+    let mut bench = Bench::attached(true);
+    let former = bench.phones[0].tlli;
+    move_to_other_area(&mut bench, UpdateKind::Ra);
+    bench.next_bssgp();
+    let accept = accept_of(bench.hear_gmm(0));
+    super::cell_change::deleted(&mut bench, former);
+    bench.pass_secs(30);
+    assert_eq!(bench.drops(), [(Drop::GmmNoAnswer, 1)]);
+    bench.sent.clear();
+    (bench, accept)
+}
+
+fn goes_both_ways(bench: &mut Bench, number: u16) {
+    bench.unitdata(0, Sapi::DATA3, &sn_pdu(NSAPI, 0, false, number, b"up"));
+    assert_eq!(bench.next_user().2, b"up");
+    bench.downlink(0, NSAPI, b"down");
+    assert!(bench.hear(0).1.ends_with(b"down"));
+}
+
+/// By whom the SGSN pages now.
+fn paged(bench: &mut Bench) -> Option<PTmsi> {
+    match bench.next_bssgp() {
+        Message::PagingPs(paging) => paging.ptmsi.map(PTmsi),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_mobile_is_served_under_the_old_p_tmsi_where_the_new_one_was_not_confirmed() {
+    let (mut bench, accept) = unconfirmed();
+    let old = bench.phones[0].ptmsi.unwrap();
+    for (number, tlli) in [(0, Tlli::foreign(old)), (1, Tlli::local(old))] {
+        bench.phones[0].tlli = tlli;
+        goes_both_ways(&mut bench, number);
+    }
+    assert_eq!(bench.mobile(0).gmm.ptmsi(), Some(old));
+    // Its next update names the old one, is taken without a question, and brings it another one.
+    let request = update_request(&bench, 0, UpdateKind::Ra);
+    bench.gmm(0, request);
+    let again = accept_of(bench.hear_gmm(0));
+    assert!(again.allocated_ptmsi.is_some() && again.allocated_ptmsi != accept.allocated_ptmsi);
+    bench.take_ptmsi(0, again.allocated_ptmsi, again.ptmsi_signature);
+    bench.gmm(0, RauComplete { receive_npdu_numbers: None });
+    goes_both_ways(&mut bench, 2);
+    assert_eq!(bench.sgsn.directory.by_ptmsi(old), None);
+    bench.detach(0, true);
+    bench.delete_answer(NSAPI);
+    bench.assert_empty();
+}
+
+#[test]
+fn a_mobile_is_found_under_the_new_p_tmsi_where_it_was_not_confirmed() {
+    let (mut bench, accept) = unconfirmed();
+    let old = bench.phones[0].ptmsi;
+    bench.take_ptmsi(0, accept.allocated_ptmsi, accept.ptmsi_signature);
+    let new = bench.phones[0].ptmsi;
+    // In STANDBY nobody knows which one it listens to.
+    bench.pass_secs(45);
+    bench.downlink(0, NSAPI, b"held");
+    assert_eq!(paged(&mut bench), old);
+    bench.pass_secs(10);
+    assert_eq!(paged(&mut bench), old);
+    bench.pass_secs(10);
+    assert_eq!(paged(&mut bench), new);
+    bench.beacon(0);
+    assert!(bench.hear(0).1.ends_with(b"held"));
+    goes_both_ways(&mut bench, 0);
+    assert_eq!((bench.mobile(0).gmm.ptmsi(), bench.sgsn.directory.by_ptmsi(old.unwrap())), (new, None));
+    bench.detach(0, true);
+    bench.delete_answer(NSAPI);
+    bench.assert_empty();
 }
 
 /// 03.60 clause 6.9.1 [23.060]: in another routing area a mobile updates first.
