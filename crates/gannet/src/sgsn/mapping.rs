@@ -23,7 +23,7 @@ use gannet_proto::sndcp::SndcpConfig;
 use gannet_proto::time::Duration;
 use gannet_proto::user_plane::UserPlaneConfig;
 use gannet_wire::gtp;
-use gannet_wire::l3::ie::GprsTimer;
+use gannet_wire::l3::ie::{GprsTimer, SmCause};
 
 /// The longest LL-PDU with its headers, for limits in octets that follow from limits in PDUs.
 const LL_PDU_OCTETS_MAX: u64 = 1600;
@@ -60,6 +60,10 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         apns: apns(config, remarks),
         gmm: gmm(config, remarks),
         sm: sm(config, remarks),
+        ggsn_restart_cause: match config.sessions.no_reactivation {
+            true => SmCause::NetworkFailure,
+            false => SmCause::ReactivationRequired,
+        },
         ns: ns::timers(&config.ns),
         nsvcs: ns::nsvcs(&config.ns)?,
         accept_dynamic: config.ns.binds.iter().any(|bind| bind.accept_ipaccess),

@@ -16,6 +16,7 @@ use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
 use gannet_proto::user_plane::{UNCONFIRMED_OCTETS_MAX, UserPlaneConfig};
 use gannet_wire::id::{Nsei, Nsvci};
+use gannet_wire::l3::ie::SmCause;
 
 /// A GGSN that the SGSN knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +80,8 @@ pub struct SgsnConfig {
     pub gmm: GmmConfig,
     /// Timers of session management.
     pub sm: SmConfig,
+    /// With which cause the contexts of a GGSN that has restarted end at the mobiles.
+    pub ggsn_restart_cause: SmCause,
     /// Timers of the network service.
     pub ns: NsTimers,
     /// Network service entities and NS-VCs at most.
@@ -323,6 +326,7 @@ impl Default for SgsnConfig {
             apns: Vec::new(),
             gmm: GmmConfig::default(),
             sm: SmConfig::default(),
+            ggsn_restart_cause: SmCause::ReactivationRequired,
             ns: NsTimers::default(),
             nses_max: 256,
             nsvcs: Vec::new(),

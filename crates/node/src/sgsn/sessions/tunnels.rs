@@ -465,8 +465,8 @@ impl Sgsn {
         self.gtp_outputs(cx, &mut outputs);
     }
 
-    /// Contexts whose GGSN does not know them any more are deactivated towards the mobile, which is to activate them anew
-    /// (23.007, restart of the GGSN); all others go on.
+    /// Contexts whose GGSN does not know them any more are deactivated towards the mobile, which by default is to activate
+    /// them anew (23.007, restart of the GGSN); all others go on.
     fn tunnels_lost(&mut self, cx: &mut Context<'_>, ggsn: IpAddr, path: u16, counter: u8) {
         let mut affected = Vec::new();
         for (slot, mobile) in self.mobiles.iter() {
@@ -478,7 +478,7 @@ impl Sgsn {
         }
         for (slot, nsapi) in affected {
             self.note_lost(cx, (slot, nsapi), ggsn, "has restarted and lost it");
-            self.tunnel_lost(cx, slot, nsapi, SmCause::ReactivationRequired);
+            self.tunnel_lost(cx, slot, nsapi, self.config.ggsn_restart_cause);
         }
     }
 

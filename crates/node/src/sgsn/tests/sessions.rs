@@ -198,6 +198,23 @@ fn deactivation_by_the_mobile() {
     bench.activate(0, NSAPI);
 }
 
+/// One Delete Request, one answer; and SM STATUS, which ends the procedure at the mobile, where that answer was lost.
+#[test]
+fn a_deactivation_that_the_mobile_repeats() {
+    let mut bench = Bench::attached(true);
+    let request = || DeactivateRequest { cause: SmCause::RegularDeactivation, tear_down: None };
+    for _ in 0..2 {
+        bench.sm(0, 0, request());
+    }
+    assert_eq!((bench.sent.len(), bench.drops()), (1, vec![(Drop::SmRepeated, 1)]));
+    bench.delete_answer(NSAPI);
+    assert!(matches!(bench.hear_sm(0), SmMessage::DeactivateAccept(_)));
+    assert!(bench.is_silent());
+    bench.sm(0, 0, request());
+    let SmMessage::SmStatus(status) = bench.hear_sm(0) else { panic!() };
+    assert_eq!((status.cause, bench.is_silent()), (SmCause::InvalidTi, true));
+}
+
 #[test]
 fn deactivation_by_the_operator() {
     let mut bench = Bench::attached(true);
@@ -334,7 +351,19 @@ fn a_request_for_a_context_that_was_given_up_is_not_repeated_after_another() {
 
 #[test]
 fn a_ggsn_that_restarted_has_lost_its_contexts() {
-    let mut bench = Bench::attached(true);
+    for cause in [SmCause::ReactivationRequired, SmCause::NetworkFailure] {
+        a_restart_is_told_with(cause);
+    }
+}
+
+fn a_restart_is_told_with(cause: SmCause) {
+    let mut bench = Bench::new(|config| {
+        if cause != SmCause::ReactivationRequired {
+            config.ggsn_restart_cause = cause;
+        }
+    });
+    bench.attach(0);
+    bench.activate(0, NSAPI);
     bench.activate(0, Nsapi(6));
     let mut echo = Vec::new();
     let message = EchoResponse { recovery: 10, private_extension: None }.into();
@@ -349,7 +378,7 @@ fn a_ggsn_that_restarted_has_lost_its_contexts() {
     bench.datagram(GTP_C, core::net::SocketAddr::new(GGSN, 2123), &echo);
     for _ in 0..2 {
         let SmMessage::DeactivateRequest(request) = bench.hear_sm(0) else { panic!("no deactivation") };
-        assert_eq!(request.cause, SmCause::ReactivationRequired);
+        assert_eq!(request.cause, cause);
     }
     assert!(bench.is_silent());
     assert_eq!(bench.events.last(), Some(&SgsnEvent::GgsnRestarted { peer: GGSN }));

@@ -176,7 +176,11 @@ fn c4_7_5_1_6_c_the_next_update_names_either_ptmsi() {
             ..update_request(UpdateKind::Periodic)
         });
         assert_eq!(accept(&network).allocated_ptmsi.is_some(), !takes_new);
-        assert_eq!(network.has(&GmmAction::FreePtmsi(ends)), !takes_new, "the new one ended the old one before");
+        assert_eq!(
+            network.has(&GmmAction::FreePtmsi(ends)),
+            !takes_new,
+            "the new one ended the old one before"
+        );
         if !takes_new {
             network.confirm(RauComplete { receive_npdu_numbers: None });
             assert!(network.has(&GmmAction::FreePtmsi(old)));
