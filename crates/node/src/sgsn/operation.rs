@@ -179,6 +179,7 @@ impl Sgsn {
             failure_delay: new.failure_delay,
             gmm: new.gmm,
             sm: new.sm,
+            ggsn_restart_cause: new.ggsn_restart_cause,
             ns: new.ns,
             ggsns: new.ggsns,
             apns: new.apns,
