@@ -66,8 +66,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         },
         ns: ns::timers(&config.ns),
         nsvcs: ns::nsvcs(&config.ns)?,
-        accept_dynamic: config.ns.binds.iter().any(|bind| bind.accept_ipaccess),
-        closed: ns::closed(&config.ns, |bind| bind.accept_ipaccess),
+        open: ns::open(&config.ns, |bind| bind.accept_ipaccess),
         ip_sns: ns::ip_sns(&config.ns)?,
         subscribers: subscribers(config)?,
         flow: flow(config),
@@ -402,7 +401,7 @@ mod tests {
         let routes: Vec<_> = config.apns.iter().map(|route| (route.apn.as_str(), route.ggsn)).collect();
         assert_eq!(routes, [("a", 1), ("*", 0)]);
         assert_eq!((config.ggsns[1].number, config.ggsns[1].version), (5, Version::V1));
-        assert!(!config.accept_dynamic);
+        assert_eq!(config.open, []);
         assert_eq!(remarks, Vec::<String>::new());
     }
 

@@ -1,5 +1,6 @@
 //! What an operator may choose about an SGSN.
 
+use super::GB;
 use super::admission::AdmissionConfig;
 use super::flows::{Ingress, QueueConfig};
 use super::quality::Ceilings;
@@ -88,10 +89,8 @@ pub struct SgsnConfig {
     pub nses_max: usize,
     /// NS-VCs that are known before the BSS speaks: the SGSN resets them.
     pub nsvcs: Vec<NsvcConfig>,
-    /// Make an NS-VC for a BSS that introduces itself with NS-RESET.
-    pub accept_dynamic: bool,
-    /// Ports of NS at which none is made all the same.
-    pub closed: Vec<Port>,
+    /// Ports of NS at which an NS-VC is made for a BSS that introduces itself with NS-RESET.
+    pub open: Vec<Port>,
     /// The IP sub-network service.
     pub ip_sns: IpSns,
     /// Who may be served, and how mobiles prove who they are.
@@ -225,10 +224,8 @@ pub struct NsvcConfig {
 pub struct IpSns {
     /// The endpoints of NSEs that introduce themselves, with their weights.
     pub endpoints: Vec<LocalEndpoint>,
-    /// Know an NSE whose BSS introduces itself with SNS-SIZE.
-    pub accept_dynamic: bool,
-    /// Ports at which none becomes known all the same.
-    pub closed: Vec<Port>,
+    /// Ports at which an NSE becomes known whose BSS introduces itself with SNS-SIZE.
+    pub open: Vec<Port>,
     /// NSEs that are to speak IP-SNS, each with its endpoints.
     pub nses: Vec<(Nsei, Vec<LocalEndpoint>)>,
 }
@@ -330,8 +327,7 @@ impl Default for SgsnConfig {
             ns: NsTimers::default(),
             nses_max: 256,
             nsvcs: Vec::new(),
-            accept_dynamic: true,
-            closed: Vec::new(),
+            open: vec![GB],
             ip_sns: IpSns::default(),
             subscribers: SubscriberConfig::default(),
             flow: flow_control::Config::default(),

@@ -19,7 +19,7 @@ use gannet_wire::ns;
 const NSE: Nsei = Nsei(1);
 
 fn known(config: &mut SgsnConfig) {
-    config.accept_dynamic = false;
+    config.open.clear();
     config.nsvcs = vec![NsvcConfig { nsei: NSE, nsvci: Nsvci(1), port: GB, peer: bss(NSE) }];
 }
 
@@ -125,7 +125,7 @@ fn routes_and_timers_change_for_what_comes() {
 
 #[test]
 fn each_socket_of_ns_answers_by_itself_and_lets_in_whom_it_may() {
-    let mut bench = Bench::without_bss(|config| config.closed = vec![GB]);
+    let mut bench = Bench::without_bss(|config| config.open = vec![GB_FURTHER[0]]);
     let second = GB_FURTHER[0];
     let reset = ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(1), nsei: NSE };
     bench.datagram(GB, bss(NSE), &reset.to_vec());
@@ -138,7 +138,7 @@ fn each_socket_of_ns_answers_by_itself_and_lets_in_whom_it_may() {
     assert_eq!(bench.sgsn.gb().ns.vc(vc).unwrap().port(), second);
     assert!(bench.sgsn.gb().ns.is_available(NSE));
     // Who may make himself known changes at any time.
-    let open = SgsnConfig { closed: Vec::new(), ..bench.sgsn.config().clone() };
+    let open = SgsnConfig { open: vec![GB, GB_FURTHER[0]], ..bench.sgsn.config().clone() };
     bench.sgsn.reconfigure(&mut bench.around.context(), open);
     bench.sent.clear();
     let other = ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(2), nsei: Nsei(2) };
