@@ -57,7 +57,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         t3_response: seconds(config.gtp_retry.t3_response_s.into()),
         n3_requests: config.gtp_retry.n3_requests,
         ggsns: ggsns(config),
-        apns: apns(config, remarks),
+        apns: apns(config),
         gmm: gmm(config, remarks),
         sm: sm(config, remarks),
         ggsn_restart_cause: match config.sessions.no_reactivation {
@@ -174,20 +174,14 @@ fn speaks_v0(config: &ops::SgsnConfig) -> bool {
     config.ggsns.values().any(|ggsn| gtp_version(ggsn) == Version::V0)
 }
 
-fn apns(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Vec<ApnRoute> {
+fn apns(config: &ops::SgsnConfig) -> Vec<ApnRoute> {
     let ggsns: Vec<u8> = config.ggsns.keys().copied().collect();
-    let mut routes = Vec::new();
-    for route in &config.apns {
-        if let Some(prefix) = &route.imsi_prefix {
-            remarks.push(format!(
-                "apn {} imsi-prefix {prefix}: routes for some IMSIs are not implemented and have no effect",
-                route.apn
-            ));
-        } else if let Some(ggsn) = ggsns.iter().position(|number| *number == route.ggsn) {
-            routes.push(ApnRoute { apn: route.apn.clone(), ggsn });
-        }
-    }
-    routes
+    let routes = config.apns.iter().filter_map(|route| {
+        let ggsn = ggsns.iter().position(|number| *number == route.ggsn)?;
+        let imsi_prefix = route.imsi_prefix.clone().unwrap_or_default();
+        Some(ApnRoute { apn: route.apn.clone(), imsi_prefix, ggsn })
+    });
+    routes.collect()
 }
 
 /// How often each GGSN is tested.

@@ -35,6 +35,8 @@ pub struct GgsnPeer {
 pub struct ApnRoute {
     /// Network identifier without operator identifier; `*` for every other.
     pub apn: String,
+    /// For subscribers whose IMSI begins with these digits; empty for all.
+    pub imsi_prefix: String,
     /// Index in [`SgsnConfig::ggsns`].
     pub ggsn: usize,
 }

@@ -104,7 +104,8 @@ impl Sgsn {
     }
 
     fn ask_for_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, wish: Wish) -> Option<()> {
-        let (apn, ggsn) = self.access_points.get(wish.apn)?.clone();
+        let apn = self.access_points.get(wish.apn)?.clone();
+        let ggsn = self.access_points.ggsn_of(&apn, self.imsi_of(slot))?;
         let name = self.make_bearer(cx, slot, nsapi)?;
         let teid = self.contexts.teid(name);
         let mobile = self.mobiles.get(slot)?;

@@ -105,7 +105,7 @@ fn a_mobile_gets_a_new_ptmsi_and_the_networks_names_by_order() {
 fn routes_and_timers_change_for_what_comes() {
     let mut bench = Bench::attached(true);
     let mut config = bench.sgsn.config().clone();
-    config.apns = vec![ApnRoute { apn: "*".to_owned(), ggsn: 1 }];
+    config.apns = vec![ApnRoute { apn: "*".to_owned(), imsi_prefix: String::new(), ggsn: 1 }];
     config.gmm.t3350 = Duration::from_secs(2);
     config.ns.test = Duration::from_secs(7);
     config.mobiles_max = 1;

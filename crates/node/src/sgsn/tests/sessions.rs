@@ -23,7 +23,7 @@ fn cause_of_reject_to(bench: &mut Bench, phone: usize) -> SmCause {
 }
 
 fn route(apn: &str, ggsn: usize) -> ApnRoute {
-    ApnRoute { apn: apn.into(), ggsn }
+    ApnRoute { apn: apn.into(), imsi_prefix: String::new(), ggsn }
 }
 
 fn delete_request(nsapi: Nsapi) -> DeleteRequest {
@@ -139,6 +139,40 @@ fn access_points_lead_to_their_ggsn() {
     assert_eq!(ggsn_of(Some("corporate.mnc001.mcc001.gsm")), Err(27), "no operator's part");
     assert_eq!(ggsn_of(None), Ok((GGSN, "internet".into())), "the first is the default");
     assert_eq!(ggsn_of(Some("elsewhere")), Err(27));
+}
+
+/// The longest prefix of the IMSI decides between routes of one name, and the name before the wildcard.
+#[test]
+fn an_access_point_leads_to_a_ggsn_by_the_imsi() {
+    let route = |apn, prefix: &str, ggsn| ApnRoute { imsi_prefix: prefix.into(), ..route(apn, ggsn) };
+    let of_phone = |phone: usize| imsi(phone).to_string();
+    let mut bench = Bench::new(|config| {
+        config.apns = vec![
+            route("internet", "0010", 0),
+            route("*", &of_phone(0), 0),
+            route("internet", &of_phone(1), 1),
+            route("internet", "", 1),
+            route("corporate", "26201", 1),
+        ];
+    });
+    let ggsn_of = |bench: &mut Bench, phone: usize, apn: &str| {
+        bench.sm(phone, 0, ActivateRequest { apn: apn.parse().ok(), ..activate_request(NSAPI) });
+        let Sent::Control(to, header, Message::CreateRequest(request)) = bench.next() else { return None };
+        bench.create_answer(to, header.sequence.unwrap(), &request, Cause::SystemFailure);
+        cause_of_reject_to(bench, phone);
+        Some(to)
+    };
+    for phone in 0..2 {
+        bench.attach(phone);
+    }
+    for (phone, apn, ggsn) in [
+        (0, "internet", Some(GGSN)),
+        (1, "internet", Some(OTHER_GGSN)),
+        (0, "corporate", Some(GGSN)),
+        (1, "corporate", None),
+    ] {
+        assert_eq!(ggsn_of(&mut bench, phone, apn), ggsn, "{phone} {apn}");
+    }
 }
 
 #[test]
