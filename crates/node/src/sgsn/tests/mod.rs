@@ -8,6 +8,7 @@ mod bench;
 mod cell_change;
 mod charging;
 mod claimants;
+mod create_request;
 mod downlink;
 mod durable;
 mod flows;
