@@ -121,6 +121,7 @@ const OF_SGSN: (&[Example], &[Reason]) = (
             SNS,
             "ns\n bind udp local\n  ip-sns signalling-weight 3 data-weight 4\n",
         ),
+        ("apn APNAME imsi-prefix IMSIPRE ggsn <0-255>", "", "sgsn\n apn * imsi-prefix 00101 ggsn 0\n"),
         ("ip-sns-bind BINDID", "", "ns\n nse 7\n  ip-sns-bind local\n"),
         (
             "no ip-sns-bind BINDID",
@@ -137,10 +138,6 @@ const OF_SGSN: (&[Example], &[Reason]) = (
         ("no nse <0-65535>", NSVC, "ns\n no nse 7\n"),
     ],
     &[
-        (
-            "apn APNAME imsi-prefix IMSIPRE ggsn <0-255>",
-            "said at the start: access points are routed for all alike",
-        ),
         ("gsup oap-id <0-65535>", "0 is none; others are refused"),
         ("no access-point-name NAME", "there is none"),
         ("no listen", "a socket without an address is refused"),

@@ -95,7 +95,7 @@ fn a_file_of_osmo_ggsn_loads() {
 fn a_file_of_osmo_sgsn_loads() {
     let config = round_trip::<Sgsn>(OSMO_SGSN);
     assert_eq!(config.gtp_local_ip, "127.0.0.1".parse().ok());
-    assert_eq!(config.ggsn_of("internet", "001010000000001"), Some((0, "127.0.0.2".parse().unwrap())));
+    assert_eq!(config.ggsns[&0].remote_ip, "127.0.0.2".parse().ok());
     assert_eq!(config.ns.binds[0].listen, "127.0.0.1:23000".parse().ok());
     assert!(config.ns.binds[0].accept_ipaccess);
 }

@@ -169,10 +169,11 @@ fn pdp_context(
     context: &SmContext,
 ) -> view::PdpContext {
     let tunnel = mobile.bearer(nsapi).and_then(|bearer| bearer.tunnel);
-    let access_point = sgsn.access_point(context.apn());
+    let access_point = sgsn.access_point(context.apn(), mobile.imsi());
+    let ggsn = access_point.and_then(|(_, ggsn)| ggsn);
     let name = access_point.map(|(apn, _)| apn).filter(|apn| !apn.is_unnamed());
     let path = tunnel.and_then(|tunnel| sgsn.gtp().paths().get(tunnel.user_path));
-    let version = tunnel.map(|tunnel| tunnel.version).or(access_point.map(|(_, ggsn)| ggsn.version));
+    let version = tunnel.map(|tunnel| tunnel.version).or(ggsn.map(|ggsn| ggsn.version));
     let version = version.unwrap_or_default();
     let ours = sgsn.teid(slot, nsapi).map_or(Teid(0), |teid| match version {
         Version::V0 => Teid(flow_label(teid).0.into()),
@@ -189,7 +190,7 @@ fn pdp_context(
         state: sm_name(context.state()),
         apn: name.map_or_else(|| "-".to_owned(), ToString::to_string),
         address: address(context.address()),
-        peer: path.map(|path| path.address).or_else(|| access_point.map(|(_, ggsn)| ggsn.address)),
+        peer: path.map(|path| path.address).or_else(|| ggsn.map(|ggsn| ggsn.address)),
         gtp_version: version.number(),
         teid_control: (ours, tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control)),
         teid_user: (ours, tunnel.map_or(Teid(0), |tunnel| tunnel.peer_user)),

@@ -1,5 +1,6 @@
 //! What an operator may choose about an SGSN.
 
+use super::GB;
 use super::admission::AdmissionConfig;
 use super::flows::{Ingress, QueueConfig};
 use super::quality::Ceilings;
@@ -16,6 +17,7 @@ use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
 use gannet_proto::user_plane::{UNCONFIRMED_OCTETS_MAX, UserPlaneConfig};
 use gannet_wire::id::{Nsei, Nsvci};
+use gannet_wire::l3::ie::SmCause;
 
 /// A GGSN that the SGSN knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct GgsnPeer {
 pub struct ApnRoute {
     /// Network identifier without operator identifier; `*` for every other.
     pub apn: String,
+    /// For subscribers whose IMSI begins with these digits; empty for all.
+    pub imsi_prefix: String,
     /// Index in [`SgsnConfig::ggsns`].
     pub ggsn: usize,
 }
@@ -79,16 +83,16 @@ pub struct SgsnConfig {
     pub gmm: GmmConfig,
     /// Timers of session management.
     pub sm: SmConfig,
+    /// With which cause the contexts of a GGSN that has restarted end at the mobiles.
+    pub ggsn_restart_cause: SmCause,
     /// Timers of the network service.
     pub ns: NsTimers,
     /// Network service entities and NS-VCs at most.
     pub nses_max: usize,
     /// NS-VCs that are known before the BSS speaks: the SGSN resets them.
     pub nsvcs: Vec<NsvcConfig>,
-    /// Make an NS-VC for a BSS that introduces itself with NS-RESET.
-    pub accept_dynamic: bool,
-    /// Ports of NS at which none is made all the same.
-    pub closed: Vec<Port>,
+    /// Ports of NS at which an NS-VC is made for a BSS that introduces itself with NS-RESET.
+    pub open: Vec<Port>,
     /// The IP sub-network service.
     pub ip_sns: IpSns,
     /// Who may be served, and how mobiles prove who they are.
@@ -222,10 +226,8 @@ pub struct NsvcConfig {
 pub struct IpSns {
     /// The endpoints of NSEs that introduce themselves, with their weights.
     pub endpoints: Vec<LocalEndpoint>,
-    /// Know an NSE whose BSS introduces itself with SNS-SIZE.
-    pub accept_dynamic: bool,
-    /// Ports at which none becomes known all the same.
-    pub closed: Vec<Port>,
+    /// Ports at which an NSE becomes known whose BSS introduces itself with SNS-SIZE.
+    pub open: Vec<Port>,
     /// NSEs that are to speak IP-SNS, each with its endpoints.
     pub nses: Vec<(Nsei, Vec<LocalEndpoint>)>,
 }
@@ -323,11 +325,11 @@ impl Default for SgsnConfig {
             apns: Vec::new(),
             gmm: GmmConfig::default(),
             sm: SmConfig::default(),
+            ggsn_restart_cause: SmCause::ReactivationRequired,
             ns: NsTimers::default(),
             nses_max: 256,
             nsvcs: Vec::new(),
-            accept_dynamic: true,
-            closed: Vec::new(),
+            open: vec![GB],
             ip_sns: IpSns::default(),
             subscribers: SubscriberConfig::default(),
             flow: flow_control::Config::default(),

@@ -64,13 +64,6 @@ const REFUSED_AT_THE_START: &[(&str, &str, &str)] = &[(
     "NS-VCs without reset and block procedures come by IP-SNS alone; say 'nsvc ipa', or 'ip-sns-bind'.",
 )];
 
-/// What is taken, and said at the start to be without effect.
-const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[(
-    "config-sgsn",
-    "apn APNAME imsi-prefix",
-    "access points are routed for all subscribers alike; say 'apn APNAME ggsn <0-255>'.",
-)];
-
 /// The commands of the list.
 pub fn commands() -> impl Iterator<Item = Theirs> {
     include_str!("osmo-sgsn.commands").lines().filter_map(|line| {
@@ -128,9 +121,6 @@ impl Theirs {
     pub fn fate(&self, grammar: &Grammar<Sgsn>) -> Fate {
         if let Some(why) = self.reason_in(REFUSED_AT_THE_START) {
             return Fate::Refused(why);
-        }
-        if let Some(why) = self.reason_in(WITHOUT_EFFECT) {
-            return Fate::Ignored(why);
         }
         let nodes = self.nodes();
         let samples = samples(&self.pattern);

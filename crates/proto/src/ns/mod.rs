@@ -88,10 +88,8 @@ pub struct NsConfig {
     pub nse_max: usize,
     /// NS-VCs at most.
     pub vc_max: usize,
-    /// NS-RESET from an unknown address makes an NS-VC.
-    pub accept_dynamic: bool,
-    /// Ports at which it makes none all the same.
-    pub closed: Vec<Port>,
+    /// Ports at which NS-RESET from an unknown address makes an NS-VC.
+    pub open: Vec<Port>,
     /// The IP sub-network service.
     pub sns: SnsConfig,
 }
@@ -113,17 +111,9 @@ impl NsConfig {
             reset_retries: 3,
             nse_max: 1024,
             vc_max: 4096,
-            accept_dynamic: matches!(role, NsRole::Sgsn),
-            closed: Vec::new(),
+            open: Vec::new(),
             sns: SnsConfig::new(),
         }
-    }
-}
-
-impl NsConfig {
-    /// NS-RESET from an unknown address makes an NS-VC at this port.
-    pub(super) fn accepts_at(&self, port: Port) -> bool {
-        self.accept_dynamic && !self.closed.contains(&port)
     }
 }
 

@@ -164,19 +164,19 @@ impl NsEntity {
         let (nsei, Some(nsvci)) = (vc.nsei, vc.nsvci) else {
             // The BSS has another dialect now, if it may have, and if it does not speak this one any more.
             let may_change =
-                self.config.accepts_at(port) && self.sns(vc.nsei).is_some_and(|sns| !sns.is_configured());
+                self.config.open.contains(&port) && self.sns(vc.nsei).is_some_and(|sns| !sns.is_configured());
             let (other, live) = (vc.nsei, self.live_of(vc.nsei));
             if may_change && !live.is_empty() {
                 return self.contest(cx, &live, (port, peer), octets, out);
             }
-            if self.config.accepts_at(port) && self.sns_gives_way(cx, other, peer, out) {
+            if self.config.open.contains(&port) && self.sns_gives_way(cx, other, peer, out) {
                 return self.announced(cx, (port, peer), named, octets, out);
             }
             return self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
         };
         if (nsei, nsvci) == named {
             self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
-        } else if origin == VcOrigin::Configured || !self.config.accepts_at(port) {
+        } else if origin == VcOrigin::Configured || !self.config.open.contains(&port) {
             self.count_names(index, named);
             // 7.3.1: the answer has our own values, and a person is told.
             cx.drop(Drop::NsUnexpected, None);
@@ -211,7 +211,7 @@ impl NsEntity {
         let vcs = self.table.nse(nsei).map(|nse| nse.vcs.as_slice()).unwrap_or_default();
         let known = self.table.named(nsei, nsvci);
         let mut of_nse = vcs.iter().copied().chain(known).filter_map(|index| self.table.get(index));
-        self.config.accepts_at(port)
+        self.config.open.contains(&port)
             && of_nse.all(|vc| vc.origin != VcOrigin::Configured)
             && self.sns(nsei).is_none_or(|sns| !sns.is_configured())
     }

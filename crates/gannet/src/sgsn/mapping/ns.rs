@@ -35,9 +35,9 @@ pub fn port_of(place: usize) -> Port {
     place.checked_sub(1).and_then(|further| GB_FURTHER.get(further)).copied().unwrap_or(GB)
 }
 
-/// The ports of sockets that are not open to everybody.
-pub(super) fn closed(ns: &NsConfig, is_open: impl Fn(&NsBind) -> bool) -> Vec<Port> {
-    let places = ns.binds.iter().enumerate().filter(|(_, bind)| !is_open(bind));
+/// The ports of sockets that are open to everybody.
+pub(super) fn open(ns: &NsConfig, is_open: impl Fn(&NsBind) -> bool) -> Vec<Port> {
+    let places = ns.binds.iter().enumerate().filter(|(_, bind)| is_open(bind));
     places.map(|(place, _)| port_of(place)).collect()
 }
 
@@ -73,13 +73,12 @@ pub(super) fn ip_sns(ns: &NsConfig) -> Result<IpSns, String> {
     let known = ns.nses.iter().filter(|nse| !nse.ip_sns_binds.is_empty());
     let nses = known.map(|nse| Ok((nse.nsei, endpoints(ns, &nse.ip_sns_binds)?)));
     let nses = nses.collect::<Result<Vec<_>, String>>()?;
-    let open = ns.binds.iter().filter(|bind| bind.accept_ip_sns).map(|bind| bind.name.clone());
-    let open: Vec<String> = open.collect();
-    let accept_dynamic = !open.is_empty();
+    let open = open(ns, |bind| bind.accept_ip_sns);
+    let askable = ns.binds.iter().filter(|bind| bind.accept_ip_sns).map(|bind| bind.name.clone());
+    let askable: Vec<String> = askable.collect();
     // As at osmo-sgsn, where nobody says which sockets BSSs are told: those that they may ask.
-    let default = if accept_dynamic && !ns.ip_sns_default.is_empty() { &ns.ip_sns_default } else { &open };
-    let closed = closed(ns, |bind| bind.accept_ip_sns);
-    Ok(IpSns { endpoints: endpoints(ns, default)?, accept_dynamic, closed, nses })
+    let told = if askable.is_empty() || ns.ip_sns_default.is_empty() { &askable } else { &ns.ip_sns_default };
+    Ok(IpSns { endpoints: endpoints(ns, told)?, open, nses })
 }
 
 pub(super) fn nsvcs(ns: &NsConfig) -> Result<Vec<NsvcConfig>, String> {
@@ -169,8 +168,7 @@ mod tests {
         let names: Vec<_> = plan.binds.iter().map(|(name, at)| (name.as_str(), at.to_string())).collect();
         assert_eq!(names, [("a", "127.0.0.1:23000".to_owned()), ("b", "127.0.0.2:23000".to_owned())]);
         assert_eq!(plan.config.nsvcs[0].port, GB_FURTHER[0]);
-        assert!(plan.config.accept_dynamic);
-        assert_eq!(plan.config.closed, [GB_FURTHER[0]], "where no line accepts, nobody is accepted");
+        assert_eq!(plan.config.open, [GB], "where no line accepts, nobody is accepted");
         let same = format!("{NS} bind udp b\n  listen 127.0.0.1 23000\n");
         assert!(plan_of(&same).0.unwrap_err().contains("bind udp b: bind udp a listens on"));
         let lines = |n: u8| format!(" bind udp x{n}\n  listen 127.0.0.{n} 23000\n");
@@ -187,12 +185,12 @@ mod tests {
         let endpoint = config.ip_sns.endpoints[0].element;
         assert_eq!(endpoint.endpoint, "127.0.0.1:23000".parse().unwrap());
         assert_eq!((endpoint.signalling_weight, endpoint.data_weight), (3, 4));
-        assert!(config.ip_sns.accept_dynamic && !config.accept_dynamic);
+        assert_eq!((&config.ip_sns.open, &config.open), (&vec![GB], &vec![]));
         let unsaid = format!("{sns} bind udp b\n  listen 127.0.0.2 23000\n");
         assert_eq!(plan_of(&unsaid).0.unwrap().config.ip_sns.endpoints, config.ip_sns.endpoints);
         let known = plan_of(&format!("{NS} nse 7 ip-sns-role-sgsn\n  ip-sns-bind a\n")).0.unwrap().config;
         let (nsei, local) = &known.ip_sns.nses[0];
-        assert_eq!((*nsei, local.len(), known.ip_sns.accept_dynamic), (Nsei(7), 1, false));
+        assert_eq!((*nsei, local.len(), known.ip_sns.open.len()), (Nsei(7), 1, 0));
         let everywhere =
             "ns\n bind udp a\n  listen 0.0.0.0 23000\n  accept-dynamic-ip-sns\n ip-sns-default bind a\n";
         assert!(plan_of(everywhere).0.unwrap_err().contains("0.0.0.0"));
@@ -203,6 +201,6 @@ mod tests {
         let both = format!("{no_data}{second} ip-sns-default bind a\n ip-sns-default bind b\n");
         let sns = plan_of(&both).0.unwrap().config.ip_sns;
         let ports: Vec<_> = sns.endpoints.iter().map(|local| local.port).collect();
-        assert_eq!((ports, sns.closed), (vec![GB, GB_FURTHER[0]], vec![GB_FURTHER[0]]));
+        assert_eq!((ports, sns.open), (vec![GB, GB_FURTHER[0]], vec![GB]));
     }
 }

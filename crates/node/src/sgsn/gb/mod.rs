@@ -64,9 +64,8 @@ pub(super) fn ns_config(config: &SgsnConfig) -> NsConfig {
         tsns_prov: config.ns.sns_prov,
         config_retries: config.ns.sns_config_retries,
         procedure_retries: config.ns.sns_procedures_retries,
-        accept_dynamic: config.ip_sns.accept_dynamic,
+        open: config.ip_sns.open.clone(),
         local: config.ip_sns.endpoints.clone(),
-        closed: config.ip_sns.closed.clone(),
         ..SnsConfig::new()
     };
     NsConfig {
@@ -80,8 +79,7 @@ pub(super) fn ns_config(config: &SgsnConfig) -> NsConfig {
         alive_retries: config.ns.alive_retries,
         nse_max: config.nses_max,
         vc_max: config.nses_max * 4,
-        accept_dynamic: config.accept_dynamic,
-        closed: config.closed.clone(),
+        open: config.open.clone(),
         sns,
         ..NsConfig::new(NsRole::Sgsn, owner::NS)
     }

@@ -59,7 +59,7 @@ impl Sgsn {
         let own = if event.is_wish() { self.own_claims(slot) } else { Vec::new() };
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let (sm, data, wrong_flag_said) = mobile.sessions();
-        let mut selection = OfSubscriber::new(&mut self.access_points, data, room, own);
+        let mut selection = OfSubscriber::new((&mut self.access_points, whose), data, room, own);
         let mut network = SmNetwork {
             cfg: &self.config.sm,
             selection: &mut selection,

@@ -9,6 +9,7 @@ mod cell_change;
 mod charging;
 mod claimants;
 mod counted;
+mod create_request;
 mod downlink;
 mod durable;
 mod flows;

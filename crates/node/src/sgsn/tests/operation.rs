@@ -19,7 +19,7 @@ use gannet_wire::ns;
 const NSE: Nsei = Nsei(1);
 
 fn known(config: &mut SgsnConfig) {
-    config.accept_dynamic = false;
+    config.open.clear();
     config.nsvcs = vec![NsvcConfig { nsei: NSE, nsvci: Nsvci(1), port: GB, peer: bss(NSE) }];
 }
 
@@ -105,7 +105,7 @@ fn a_mobile_gets_a_new_ptmsi_and_the_networks_names_by_order() {
 fn routes_and_timers_change_for_what_comes() {
     let mut bench = Bench::attached(true);
     let mut config = bench.sgsn.config().clone();
-    config.apns = vec![ApnRoute { apn: "*".to_owned(), ggsn: 1 }];
+    config.apns = vec![ApnRoute { apn: "*".to_owned(), imsi_prefix: String::new(), ggsn: 1 }];
     config.gmm.t3350 = Duration::from_secs(2);
     config.ns.test = Duration::from_secs(7);
     config.mobiles_max = 1;
@@ -125,7 +125,7 @@ fn routes_and_timers_change_for_what_comes() {
 
 #[test]
 fn each_socket_of_ns_answers_by_itself_and_lets_in_whom_it_may() {
-    let mut bench = Bench::without_bss(|config| config.closed = vec![GB]);
+    let mut bench = Bench::without_bss(|config| config.open = vec![GB_FURTHER[0]]);
     let second = GB_FURTHER[0];
     let reset = ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(1), nsei: NSE };
     bench.datagram(GB, bss(NSE), &reset.to_vec());
@@ -138,7 +138,7 @@ fn each_socket_of_ns_answers_by_itself_and_lets_in_whom_it_may() {
     assert_eq!(bench.sgsn.gb().ns.vc(vc).unwrap().port(), second);
     assert!(bench.sgsn.gb().ns.is_available(NSE));
     // Who may make himself known changes at any time.
-    let open = SgsnConfig { closed: Vec::new(), ..bench.sgsn.config().clone() };
+    let open = SgsnConfig { open: vec![GB, GB_FURTHER[0]], ..bench.sgsn.config().clone() };
     bench.sgsn.reconfigure(&mut bench.around.context(), open);
     bench.sent.clear();
     let other = ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(2), nsei: Nsei(2) };

@@ -143,7 +143,9 @@ fn a_lost_context_is_named_with_its_ggsn() {
 
 #[test]
 fn an_access_point_that_leads_nowhere_is_named() {
-    let mut bench = Bench::new(|config| config.apns = vec![ApnRoute { apn: "elsewhere".into(), ggsn: 0 }]);
+    let mut bench = Bench::new(|config| {
+        config.apns = vec![ApnRoute { apn: "elsewhere".into(), imsi_prefix: String::new(), ggsn: 0 }]
+    });
     bench.attach(0);
     bench.sm(0, 0, activate_request(NSAPI));
     let SmMessage::ActivateReject(_) = bench.hear_sm(0) else { panic!() };

@@ -130,7 +130,8 @@ impl GmmContext {
     }
 
     /// The mobile is who it says: compare PDP contexts, take it into its routing area, and accept. A new P-TMSI is
-    /// given where the old one was another routing area's, so that its TLLI is local again.
+    /// given where the old one was another routing area's, so that its TLLI is local again, and where the mobile
+    /// has not taken the last one that it was given (clauses 4.7.5.1.6 c and 4.7.6.4 b).
     pub(super) fn update_authenticated(
         &mut self,
         cx: &mut Context<'_>,
@@ -142,7 +143,7 @@ impl GmmContext {
         let local = self.rest.current.is_some_and(|current| self.tlli == Tlli::local(current.ptmsi));
         let moved = self.rest.rai != self.cell.id.rai;
         self.enter_routing_area();
-        if cfg.reallocate_always || moved || !local {
+        if cfg.reallocate_always || moved || !local || self.rest.new.is_some() {
             self.ask_ptmsi(out);
         } else {
             // The mobile deletes a signature that the ACCEPT does not assign anew (clause 4.7.5.1.3).

@@ -199,6 +199,39 @@ fn c4_7_5_1_6_c_t3350_time_out() {
     assert_eq!(network.context.gmm_state(), GmmState::Registered);
 }
 
+/// The next update under either P-TMSI: the one that the mobile does not use ends, and it is given another one where
+/// it has not taken the last.
+#[test]
+fn c4_7_5_1_6_c_the_next_update_names_either_ptmsi() {
+    for takes_new in [false, true] {
+        let mut network = accepted();
+        network.pass(30);
+        let (old, new) = (network.context.ptmsi().unwrap(), network.context.new_ptmsi().unwrap());
+        let (taken, ends) = if takes_new { (new, old) } else { (old, new) };
+        network.tlli = Tlli::local(taken);
+        network.frame();
+        let still_two = network.context.new_ptmsi().is_some();
+        assert_eq!((network.context.ptmsi(), still_two), (Some(taken), !takes_new), "served under it");
+        let old_ptmsi_signature = Some(PTmsiSignature(taken.0 & 0xffff));
+        network.message(RauRequest {
+            old_ptmsi_signature,
+            old_rai: network.context.routing_area(),
+            ..update_request(UpdateKind::Periodic)
+        });
+        assert_eq!(accept(&network).allocated_ptmsi.is_some(), !takes_new);
+        assert_eq!(
+            network.has(&GmmAction::FreePtmsi(ends)),
+            !takes_new,
+            "the new one ended the old one before"
+        );
+        if !takes_new {
+            network.confirm(RauComplete { receive_npdu_numbers: None });
+            assert!(network.has(&GmmAction::FreePtmsi(old)));
+        }
+        assert_eq!((network.context.new_ptmsi(), network.context.gmm_state()), (None, GmmState::Registered));
+    }
+}
+
 #[test]
 fn c4_7_5_1_6_d_the_same_request_after_the_accept() {
     let mut network = accepted();
