@@ -223,6 +223,7 @@ These differ:
 | `show stats` | no groups of single subscribers and of SIGTRAN. Our own lines, `NAME VALUE`, follow |
 | `show subscriber cache` | no authentication vectors, since keys are in them; no `Flags`, no `Use count` |
 | `show ns` | of IP-SNS the state in one line, without the names of state machines in memory |
+| `show ns binds stats` | no `NS Bind Statistics`, which `show stats` has |
 | `show bssgp stats` | no `FC-BVC` of a signalling BVC, which has no bucket (08.18 clause 8.2) |
 | `show llc` | no `CKSN`, `Age`, `mD` and `mU`. `State` is that of the link in acknowledged mode. SAPIs 2 and 8 are not served |
 | `show sndcp` | no `Defrag` |
