@@ -195,9 +195,8 @@ impl Node for SgsnNode {
         if moved.is_some() {
             sgsn.hlr_moved(&mut cx);
         }
-        let added = sgsn
-            .add_configured_nsvcs(&mut cx)
-            .map_err(|(vc, error)| CommandError(format!("NSEI {} NSVCI {}: {error}.", vc.nsei, vc.nsvci)));
+        let added =
+            sgsn.add_configured_nsvcs(&mut cx).map_err(|(vc, error)| CommandError(format!("{vc}: {error}.")));
         if let Some((to, _)) = moved {
             access
                 .outside(self.machine)

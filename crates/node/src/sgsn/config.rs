@@ -6,6 +6,7 @@ use super::flows::{Ingress, QueueConfig};
 use super::quality::Ceilings;
 use super::subscribers::SubscriberConfig;
 use super::work::Work;
+use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
@@ -213,12 +214,23 @@ impl Default for Policing {
 pub struct NsvcConfig {
     /// Its NSE.
     pub nsei: Nsei,
-    /// Its number.
-    pub nsvci: Nsvci,
+    /// Its number; `None` for one that is never reset or blocked.
+    pub nsvci: Option<Nsvci>,
     /// At which of our ports of NS.
     pub port: Port,
     /// The BSS's endpoint.
     pub peer: SocketAddr,
+    /// Its shares of signalling and of data, of one without number.
+    pub weights: (u8, u8),
+}
+
+impl fmt::Display for NsvcConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.nsvci {
+            Some(nsvci) => write!(f, "NSEI {} NSVCI {nsvci}", self.nsei),
+            None => write!(f, "NSEI {}, endpoint {}", self.nsei, self.peer),
+        }
+    }
 }
 
 /// What an SGSN does of the IP sub-network service (48.016 clause 6.2).

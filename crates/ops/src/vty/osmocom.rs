@@ -57,13 +57,6 @@ const ABSENT: &[(&str, &str, &str)] = &[
     ("view", "bssgp bvc", "it changes something, so it stands in the enable node."),
 ];
 
-/// What is refused by the configuration as a whole, not by its line.
-const REFUSED_AT_THE_START: &[(&str, &str, &str)] = &[(
-    "config-ns-nse",
-    "nsvc udp",
-    "NS-VCs without reset and block procedures come by IP-SNS alone; say 'nsvc ipa', or 'ip-sns-bind'.",
-)];
-
 /// The commands of the list.
 pub fn commands() -> impl Iterator<Item = Theirs> {
     include_str!("osmo-sgsn.commands").lines().filter_map(|line| {
@@ -119,9 +112,6 @@ impl Theirs {
     /// What became of it.
     #[must_use]
     pub fn fate(&self, grammar: &Grammar<Sgsn>) -> Fate {
-        if let Some(why) = self.reason_in(REFUSED_AT_THE_START) {
-            return Fate::Refused(why);
-        }
         let nodes = self.nodes();
         let samples = samples(&self.pattern);
         let of_lines = nodes.iter().flat_map(|node| samples.iter().map(|line| fate_of(grammar, *node, line)));
@@ -306,7 +296,7 @@ mod tests {
         assert_eq!(fate("config-elsewhere", "show sgsn"), Fate::Unknown);
         assert!(matches!(fate("config-sgsn", "ggsn dynamic"), Fate::Refused(_)));
         assert!(matches!(fate("config-ns", "bind (fr|udp) ID"), Fate::Partly(_)));
-        assert!(matches!(fate("config-ns-nse", "nsvc udp BIND A.B.C.D <1-65535>"), Fate::Refused(_)));
+        assert_eq!(fate("config-ns-nse", "nsvc udp BIND A.B.C.D <1-65535>"), Fate::There);
         assert!(matches!(fate("view", "show alarms"), Fate::Absent(_)));
     }
 }

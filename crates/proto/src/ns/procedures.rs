@@ -100,9 +100,9 @@ impl NsEntity {
     ) {
         let Some(vc) = self.table.get_mut(index) else { return };
         let (before, origin, nsei) = (vc.state, vc.origin, vc.nsei);
-        let (after, actions) = match origin {
-            VcOrigin::Configured | VcOrigin::Announced => step(self.config.role, before, event),
-            VcOrigin::Sns => step_ip(before, event),
+        let (after, actions) = match vc.nsvci {
+            Some(_) => step(self.config.role, before, event),
+            None => step_ip(before, event),
         };
         if after != before {
             vc.state = after;

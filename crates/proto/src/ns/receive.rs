@@ -47,7 +47,7 @@ impl NsEntity {
                 self.send_status(cx, index, Status::about_pdu(ns::cause(&error), &frame), out);
             }
             Ok(Unitdata { bvci, .. }) => match vc.state {
-                _ if vc.origin == VcOrigin::Sns => {
+                _ if vc.nsvci.is_none() => {
                     let nsei = vc.nsei;
                     if vc.counters.alive_unanswered == 0 {
                         self.apply(cx, index, Event::Use(Use::Unitdata), Some((index, &frame)), out);
@@ -169,7 +169,10 @@ impl NsEntity {
             if may_change && !live.is_empty() {
                 return self.contest(cx, &live, (port, peer), octets, out);
             }
-            if self.config.open.contains(&port) && self.sns_gives_way(cx, other, peer, out) {
+            if origin == VcOrigin::Sns
+                && self.config.open.contains(&port)
+                && self.sns_gives_way(cx, other, peer, out)
+            {
                 return self.announced(cx, (port, peer), named, octets, out);
             }
             return self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
@@ -346,11 +349,11 @@ impl NsEntity {
         }
     }
 
-    /// `status` is about NS-ALIVE or NS-UNITDATA on an NS-VC of the IP sub-network service.
+    /// `status` is about NS-ALIVE or NS-UNITDATA on an NS-VC that is never reset.
     fn is_ip_use(&self, index: VcIndex, status: &Status) -> bool {
         let pdu_type = status.pdu.as_deref().and_then(|pdu| pdu.first().copied()).map(PduType::from_octet);
         matches!(pdu_type, Some(PduType::Alive | PduType::Unitdata))
-            && self.table.get(index).is_some_and(|vc| vc.origin == VcOrigin::Sns)
+            && self.table.get(index).is_some_and(|vc| vc.nsvci.is_none())
     }
 }
 

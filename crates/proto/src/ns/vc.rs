@@ -50,7 +50,7 @@ impl fmt::Display for VcState {
 /// How an NS-VC came to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VcOrigin {
-    /// A person configured it.
+    /// A person configured it; without an NS-VCI it is never reset or blocked.
     Configured,
     /// Its peer announced it with NS-RESET.
     Announced,

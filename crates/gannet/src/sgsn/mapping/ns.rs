@@ -82,23 +82,23 @@ pub(super) fn ip_sns(ns: &NsConfig) -> Result<IpSns, String> {
 }
 
 pub(super) fn nsvcs(ns: &NsConfig) -> Result<Vec<NsvcConfig>, String> {
-    let (mut all, mut refused) = (Vec::new(), Vec::new());
+    let mut all = Vec::new();
     for nse in &ns.nses {
-        for nsvc in &nse.nsvcs {
-            let (nsei, bind, ip, port) = (nse.nsei, &nsvc.bind, nsvc.remote.ip(), nsvc.remote.port());
-            match nsvc.nsvci {
-                Some(nsvci) => {
-                    let place = ns.binds.iter().position(|known| known.name == *bind).unwrap_or(0);
-                    all.push(NsvcConfig { nsei, nsvci, port: port_of(place), peer: nsvc.remote });
-                }
-                None => refused.push(format!(
-                    "nse {nsei}: NS-VCs without reset and block procedures are not implemented; \
-                     say 'nsvc ipa {bind} {ip} {port} nsvci <0-65535>'"
-                )),
-            }
+        let nsei = nse.nsei;
+        if nse.nsvcs.iter().any(|nsvc| nsvc.nsvci.is_none())
+            && nse.nsvcs.iter().any(|nsvc| nsvc.nsvci.is_some())
+        {
+            return Err(format!(
+                "nse {nsei}: a BSS speaks one dialect, so 'nsvc udp' and 'nsvc ipa' do not go together"
+            ));
         }
+        all.extend(nse.nsvcs.iter().map(|nsvc| {
+            let place = ns.binds.iter().position(|known| known.name == nsvc.bind).unwrap_or(0);
+            let weights = (nsvc.signalling_weight, nsvc.data_weight);
+            NsvcConfig { nsei, nsvci: nsvc.nsvci, port: port_of(place), peer: nsvc.remote, weights }
+        }));
     }
-    if refused.is_empty() { Ok(all) } else { Err(refused.join("\n")) }
+    Ok(all)
 }
 
 pub(super) fn timers(ns: &NsConfig) -> NsTimers {
@@ -149,15 +149,18 @@ pub(super) fn at_sockets(ns: &NsConfig, there: &[(String, SocketAddr)]) -> NsCon
 mod tests {
     use super::super::tests::{NS, plan_of};
     use super::*;
-    use gannet_wire::id::Nsei;
+    use gannet_wire::id::{Nsei, Nsvci};
 
     #[test]
     fn what_ns_cannot_do_is_refused() {
         assert!(plan_of("ns\n").0.unwrap_err().contains("bind udp"));
-        let nse = format!("{NS} nse 7\n  nsvc udp a 127.0.0.9 22000\n");
-        assert!(plan_of(&nse).0.unwrap_err().contains("nsvc ipa a 127.0.0.9 22000"));
-        let nse = format!("{NS} nse 7\n  nsvc ipa a 127.0.0.9 22000 nsvci 8\n");
-        assert_eq!(plan_of(&nse).0.unwrap().config.nsvcs.len(), 1);
+        let udp = "  nsvc udp a 127.0.0.9 22000 signalling-weight 2 data-weight 3\n";
+        let nsvcs = plan_of(&format!("{NS} nse 7\n{udp}")).0.unwrap().config.nsvcs;
+        assert_eq!((nsvcs[0].nsvci, nsvcs[0].weights), (None, (2, 3)));
+        let ipa = "  nsvc ipa a 127.0.0.9 22001 nsvci 8\n";
+        let nsvcs = plan_of(&format!("{NS} nse 7\n{ipa}")).0.unwrap().config.nsvcs;
+        assert_eq!((nsvcs.len(), nsvcs[0].nsvci), (1, Some(Nsvci(8))));
+        assert!(plan_of(&format!("{NS} nse 7\n{udp}{ipa}")).0.unwrap_err().contains("one dialect"));
     }
 
     #[test]

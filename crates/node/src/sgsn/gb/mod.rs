@@ -234,8 +234,7 @@ impl Sgsn {
     pub(super) fn start_gb(&mut self, cx: &mut Context<'_>) {
         let mut outputs = core::mem::take(&mut self.gb.outputs);
         if let Err((vc, error)) = self.add_configured_nsvcs(cx) {
-            let (nsei, nsvci) = (vc.nsei, vc.nsvci);
-            cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei} NSVCI {nsvci}: {error}"));
+            cx.log(Category::Ns, Level::Error, format_args!("{vc}: {error}"));
         }
         self.add_configured_ip_sns(cx);
         let mut recalled = core::mem::take(&mut self.gb.recalled);
