@@ -104,7 +104,11 @@ const OF_SGSN: (&[Example], &[Reason]) = (
         ("gsup remote-ip A.B.C.D", "sgsn\n auth-policy remote\n", "sgsn\n gsup remote-ip 127.0.0.9\n"),
         ("gsup remote-port <0-65535>", "sgsn\n auth-policy remote\n", "sgsn\n gsup remote-port 4223\n"),
         ("no bind ID", "ns\n bind udp b\n  listen 127.0.0.1 23001\n", "ns\n no bind b\n"),
-        ("ip-sns-default bind ID", "", SNS),
+        (
+            "ip-sns-default bind ID",
+            "ns\n bind udp local\n  accept-dynamic-ip-sns\n bind udp b\n  listen 127.0.0.1 23001\n",
+            "ns\n ip-sns-default bind b\n",
+        ),
         (
             "accept-dynamic-ip-sns",
             "ns\n ip-sns-default bind local\n",
@@ -117,6 +121,7 @@ const OF_SGSN: (&[Example], &[Reason]) = (
             SNS,
             "ns\n bind udp local\n  ip-sns signalling-weight 3 data-weight 4\n",
         ),
+        ("apn APNAME imsi-prefix IMSIPRE ggsn <0-255>", "", "sgsn\n apn * imsi-prefix 00101 ggsn 0\n"),
         ("ip-sns-bind BINDID", "", "ns\n nse 7\n  ip-sns-bind local\n"),
         (
             "no ip-sns-bind BINDID",
@@ -129,23 +134,24 @@ const OF_SGSN: (&[Example], &[Reason]) = (
             NSVC,
             "ns\n nse 7\n  no nsvc ipa local 127.0.0.9 22000 nsvci 8\n",
         ),
+        ("nsvc udp BIND (A.B.C.D|X:X::X:X) <1-65535>", "", ENDPOINT),
+        (
+            "nsvc udp BIND (A.B.C.D|X:X::X:X) <1-65535> signalling-weight <0-254> data-weight <0-254>",
+            ENDPOINT,
+            "ns\n nse 7\n  nsvc udp local 127.0.0.9 22001 signalling-weight 2 data-weight 3\n",
+        ),
+        (
+            "no nsvc udp BIND (A.B.C.D|X:X::X:X) <1-65535>",
+            ENDPOINT,
+            "ns\n nse 7\n  no nsvc udp local 127.0.0.9 22000\n",
+        ),
         ("no nsvc nsvci <0-65535>", NSVC, "ns\n nse 7\n  no nsvc nsvci 8\n"),
         ("no nse <0-65535>", NSVC, "ns\n no nse 7\n"),
     ],
     &[
-        (
-            "apn APNAME imsi-prefix IMSIPRE ggsn <0-255>",
-            "said at the start: access points are routed for all alike",
-        ),
         ("gsup oap-id <0-65535>", "0 is none; others are refused"),
         ("no access-point-name NAME", "there is none"),
         ("no listen", "a socket without an address is refused"),
-        ("nsvc udp BIND (A.B.C.D|X:X::X:X) <1-65535>", "refused at the start"),
-        (
-            "nsvc udp BIND (A.B.C.D|X:X::X:X) <1-65535> signalling-weight <0-254> data-weight <0-254>",
-            "refused at the start",
-        ),
-        ("no nsvc udp BIND (A.B.C.D|X:X::X:X) <1-65535>", "such ones are refused at the start"),
         ("no nsvc fr NETIF dlci <16-1007>", "there is none"),
         ("no ip-sns-remote (A.B.C.D|X:X::X:X) <1-65535>", "there is none"),
         ("no fr NETIF", "there is none"),
@@ -155,6 +161,7 @@ const OF_SGSN: (&[Example], &[Reason]) = (
 const SNS: &str = "ns\n bind udp local\n  accept-dynamic-ip-sns\n ip-sns-default bind local\n";
 const SNS_OF_TWO: &str = "ns\n bind udp local\n  accept-dynamic-ip-sns\n bind udp b\n  listen 127.0.0.1 23001\n \
                           ip-sns-default bind local\n ip-sns-default bind b\n";
+const ENDPOINT: &str = "ns\n nse 7\n  nsvc udp local 127.0.0.9 22000\n";
 const NSVC: &str = "ns\n nse 7\n  nsvc ipa local 127.0.0.9 22000 nsvci 8\n";
 
 const OF_GGSN: (&[Example], &[Reason]) = (

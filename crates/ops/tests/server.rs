@@ -71,10 +71,10 @@ fn a_script_gets_its_answers_and_the_end() {
     peer.read_to_end(&mut octets).unwrap();
     let text = String::from_utf8_lossy(&octets).into_owned();
     assert!(
-        text.contains("Gannet# show stats\r\nn_pdu_uplink 3\r\nGannet# who\r\n  vty[1] 127.0.0.1:"),
+        text.contains("GannetSGSN# show stats\r\nn_pdu_uplink 3\r\nGannetSGSN# who\r\n  vty[1] 127.0.0.1:"),
         "{text}"
     );
-    assert!(text.ends_with("Gannet# exit\r\n"), "{text}");
+    assert!(text.ends_with("GannetSGSN# exit\r\n"), "{text}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_session_in_which_nobody_types_ends() {
     let (mut server, mut node) = server();
     let (mut idle, mut following) = (connect(&server), connect(&server));
     following.write_all(b"logging enable\r\nlogging filter all 1\r\n").unwrap();
-    read_up_to(&mut following, &mut server, NOW, &mut node, "filter all 1\r\nGannet> ");
+    read_up_to(&mut following, &mut server, NOW, &mut node, "filter all 1\r\nGannetSGSN> ");
     while server.sessions() < 2 {
         server.poll(NOW, &mut node);
     }
@@ -159,7 +159,7 @@ fn a_session_in_which_nobody_types_ends() {
     assert_eq!(server.sessions(), 1);
     assert!(to_the_end(&mut idle).ends_with("Vty connection is timed out.\r\n"));
     following.write_all(b"logging disable\r\n").unwrap();
-    read_up_to(&mut following, &mut server, minutes(11), &mut node, "disable\r\nGannet> ");
+    read_up_to(&mut following, &mut server, minutes(11), &mut node, "disable\r\nGannetSGSN> ");
     node.config.common.exec_timeout = ExecTimeout(0);
     server.poll(minutes(1000), &mut node);
     assert_eq!((server.sessions(), server.next_deadline()), (1, None));

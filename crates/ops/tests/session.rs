@@ -55,7 +55,7 @@ fn a_session_greets_and_prompts() {
     let octets = std::mem::take(Session::<Sgsn>::new(&node).output());
     let text = String::from_utf8_lossy(&octets).into_owned();
     assert!(text.starts_with("Welcome to the Gannet SGSN terminal\r\n"));
-    assert!(text.ends_with("Gannet> "));
+    assert!(text.ends_with("GannetSGSN> "));
     assert!(octets.windows(3).any(|window| window == [255, 251, 1]), "WILL ECHO");
 }
 
@@ -65,7 +65,7 @@ fn a_file_can_be_pasted_in_the_order_in_which_it_is_written() {
     terminal.types("en\r\nconf t\r\nsgsn\r\n");
     let note = "Note: 'auth-policy remote' asks an HLR: add 'gsup remote-ip A.B.C.D' under 'sgsn'\n";
     let shown = terminal.types("auth-policy remote\r\n");
-    assert_eq!(shown, format!("auth-policy remote\n{note}Gannet(config-sgsn)# "));
+    assert_eq!(shown, format!("auth-policy remote\n{note}GannetSGSN(config-sgsn)# "));
     // Who leaves the node without it is reminded, and no file is written that would not load.
     assert!(terminal.types("exit\r\n").contains(note));
     let shown = terminal.types("do write file\r\n");
@@ -82,10 +82,40 @@ fn a_file_can_be_pasted_in_the_order_in_which_it_is_written() {
 }
 
 #[test]
+fn prompts_of_osmo_sgsn() {
+    // A script that waits for osmo-sgsn's prompt has it, in each node that osmo-sgsn has.
+    let mut terminal = Terminal::new(Node::default());
+    terminal.types("en\r\nconf t\r\nhostname OsmoSGSN\r\n");
+    for (lines, node) in [
+        ("sgsn", "config-sgsn"),
+        ("sgsn\r\nmme m", "config-sgsn-mme"),
+        ("ns", "config-ns"),
+        ("ns\r\nbind udp local", "config-ns-bind"),
+        ("ns\r\nnse 777", "config-ns-nse"),
+        ("bssgp", "config-bssgp"),
+        ("line vty", "config-line"),
+        ("ctrl", "config-ctrl"),
+        ("log stderr", "config-log"),
+        ("log file x.log", "config-log"),
+        ("log gsmtap", "config-log"),
+        ("stats reporter statsd", "config-stats"),
+        ("stats reporter log", "config-stats"),
+        ("cpu-sched", "config-cpu-sched"),
+        ("cs7 instance 0", "config-cs7"),
+    ] {
+        let shown = terminal.types(&format!("{lines}\r\n"));
+        assert!(shown.ends_with(&format!("\nOsmoSGSN({node})# ")), "{shown}");
+        assert!(terminal.types("end\r\n").ends_with("\nOsmoSGSN# "));
+        assert!(terminal.types("conf t\r\n").ends_with("\nOsmoSGSN(config)# "));
+    }
+    assert!(terminal.types("end\r\ndisable\r\n").ends_with("\nOsmoSGSN> "));
+}
+
+#[test]
 fn nodes_have_their_prompts() {
     let mut terminal = Terminal::new(Node::default());
-    assert_eq!(terminal.types("en\r\n"), "en\nGannet# ");
-    assert_eq!(terminal.types("conf t\r\n"), "conf t\nGannet(config)# ");
+    assert_eq!(terminal.types("en\r\n"), "en\nGannetSGSN# ");
+    assert_eq!(terminal.types("conf t\r\n"), "conf t\nGannetSGSN(config)# ");
     assert_eq!(terminal.types("hostname Kiel\r\n"), "hostname Kiel\nKiel(config)# ");
     assert_eq!(terminal.types("ns\r\n"), "ns\nKiel(config-ns)# ");
     assert_eq!(terminal.types("bind udp a\r\n"), "bind udp a\nKiel(config-ns-bind)# ");
@@ -100,16 +130,16 @@ fn nodes_have_their_prompts() {
 #[test]
 fn errors_are_osmocoms() {
     let mut terminal = Terminal::new(Node::default());
-    assert_eq!(terminal.types("xyz\r\n"), "xyz\n% Unknown command.\nGannet> ");
-    assert_eq!(terminal.types("s\r\n"), "s\n% Command incomplete.\nGannet> ");
+    assert_eq!(terminal.types("xyz\r\n"), "xyz\n% Unknown command.\nGannetSGSN> ");
+    assert_eq!(terminal.types("s\r\n"), "s\n% Command incomplete.\nGannetSGSN> ");
     let shown = terminal.types("terminal length 513\r\n");
     let wrong = "% Unknown command. '513' must be a number from 0 to 512.";
-    assert_eq!(shown, format!("terminal length 513\n{wrong}\nGannet> "));
-    assert_eq!(terminal.types("show s\r\n"), "show s\n% Ambiguous command.\nGannet> ");
-    assert_eq!(terminal.types("show mm-context\r\n"), "show mm-context\n% Command incomplete.\nGannet> ");
+    assert_eq!(shown, format!("terminal length 513\n{wrong}\nGannetSGSN> "));
+    assert_eq!(terminal.types("show s\r\n"), "show s\n% Ambiguous command.\nGannetSGSN> ");
+    assert_eq!(terminal.types("show mm-context\r\n"), "show mm-context\n% Command incomplete.\nGannetSGSN> ");
     assert_eq!(
         terminal.types("show why imsi 001010000000001\r\n"),
-        "show why imsi 001010000000001\n% IMSI 001010000000001 is unknown.\nGannet> "
+        "show why imsi 001010000000001\n% IMSI 001010000000001 is unknown.\nGannetSGSN> "
     );
     assert!(terminal.types("show why imsi x\r\n").contains("% 'x' is no IMSI: up to 15 digits.\n"));
 }
@@ -118,11 +148,11 @@ fn errors_are_osmocoms() {
 fn questions_and_tabs_keep_the_line() {
     let mut terminal = Terminal::new(Node::default());
     let shown = terminal.types("show mm-context ?");
-    assert_eq!(shown, "show mm-context \n  all   All\n  imsi  By IMSI\nGannet> show mm-context ");
+    assert_eq!(shown, "show mm-context \n  all   All\n  imsi  By IMSI\nGannetSGSN> show mm-context ");
     assert_eq!(terminal.types("a\t"), "all ");
     assert_eq!(
         terminal.types("?"),
-        "\n  pdp   With their PDP contexts\n  <cr>\nGannet> show mm-context all "
+        "\n  pdp   With their PDP contexts\n  <cr>\nGannetSGSN> show mm-context all "
     );
     terminal.types("\r\n");
     let asked = terminal.node.asked.last().unwrap();
@@ -131,7 +161,7 @@ fn questions_and_tabs_keep_the_line() {
     terminal.types("\x15");
     assert_eq!(
         terminal.types("show s\t"),
-        "show s\nstats  subscriber  sndcp  sgsn  scheduler  store\nGannet> show s"
+        "show s\nstats  subscriber  sndcp  sgsn  scheduler  store\nGannetSGSN> show s"
     );
 }
 
@@ -139,7 +169,7 @@ fn questions_and_tabs_keep_the_line() {
 fn configuring_changes_the_node_or_says_why_not() {
     let mut terminal = Terminal::new(Node::default());
     terminal.types("enable\r\nconfigure terminal\r\nsgsn\r\n");
-    assert_eq!(terminal.types("timer t3350 7\r\n"), "timer t3350 7\nGannet(config-sgsn)# ");
+    assert_eq!(terminal.types("timer t3350 7\r\n"), "timer t3350 7\nGannetSGSN(config-sgsn)# ");
     assert!(terminal.types("do show timer T3350\r\n").contains("T3350 = 7 s"));
     assert!(terminal.types("max-mobiles 5\r\n").contains("It holds from the next start on.\n"));
     let refused = terminal.types("gtp local-ip 10.0.0.1\r\n");
@@ -149,7 +179,7 @@ fn configuring_changes_the_node_or_says_why_not() {
     assert!(terminal.types("ggsn dynamic\r\n").contains("% GGSNs are not looked up by DNS"));
     let ignored = terminal.types("mme X\r\n");
     assert!(
-        ignored.contains("taken without effect") && ignored.ends_with("Gannet(config-sgsn-mme)# "),
+        ignored.contains("taken without effect") && ignored.ends_with("GannetSGSN(config-sgsn-mme)# "),
         "{ignored}"
     );
     terminal.types("exit\r\n");
@@ -158,7 +188,7 @@ fn configuring_changes_the_node_or_says_why_not() {
     assert!(shown.contains("\nCurrent configuration:\n!\n"));
     assert!(shown.contains("\n timer T3350 7\n"));
     assert!(shown.contains("\n compression rfc1144 passive\n no compression v42bis\n"), "{shown}");
-    assert!(shown.contains("\nend\nGannet(config-sgsn)# "));
+    assert!(shown.contains("\nend\nGannetSGSN(config-sgsn)# "));
     let shown = terminal.types("write file /tmp/x.cfg\r\n");
     assert!(shown.contains("% Nothing was written, since it would not load:\n"), "{shown}");
     assert!(shown.contains(": the SGSN has no address") && terminal.node.saved.is_empty(), "{shown}");
@@ -172,16 +202,16 @@ fn long_answers_come_in_pages() {
     let answer: String = (1..=9).map(|number| format!("line {number}\n")).collect();
     let mut terminal = Terminal::new(Node { answer, ..Node::default() });
     assert!(
-        terminal.types("show stats\r\n").ends_with("line 9\nGannet> "),
+        terminal.types("show stats\r\n").ends_with("line 9\nGannetSGSN> "),
         "no pages until the window is known"
     );
     terminal.types("terminal length 4\r\n");
     assert!(terminal.types("show stats\r\n").ends_with("line 1\nline 2\nline 3\n --More-- "));
     assert!(terminal.types("\r\n").contains("line 4\n --More-- "));
     assert!(terminal.types(" ").contains("line 5\nline 6\nline 7\n --More-- "));
-    assert!(terminal.types("q").ends_with("Gannet> "));
+    assert!(terminal.types("q").ends_with("GannetSGSN> "));
     terminal.types("terminal length 0\r\n");
-    assert!(terminal.types("show stats\r\n").ends_with("line 9\nGannet> "));
+    assert!(terminal.types("show stats\r\n").ends_with("line 9\nGannetSGSN> "));
 }
 
 #[test]
@@ -195,7 +225,7 @@ fn the_log_shows_what_was_asked_for() {
     terminal.session.log_line(&line("quiet", Level::Notice), &terminal.node);
     terminal.session.log_line(&line("two\nlines\x1b[2J", Level::Error), &terminal.node);
     let shown = terminal.shown();
-    assert_eq!(shown, "\u{1b}[K1.500000 ns two lines.[2J\nGannet> ");
+    assert_eq!(shown, "\u{1b}[K1.500000 ns two lines.[2J\nGannetSGSN> ");
     terminal.types("logging disable\r\n");
     terminal.session.log_line(&line("gone", Level::Fatal), &terminal.node);
     assert_eq!(terminal.shown(), "");

@@ -112,7 +112,8 @@ proptest! {
         let role = if bss { NsRole::Bss } else { NsRole::Sgsn };
         let mut around = Surroundings::new(1, 64, Quiet::default());
         let mut config = NsConfig { vc_max: 4, nse_max: 2, ..NsConfig::new(role, 1) };
-        config.sns.accept_dynamic = true;
+        config.open = if bss { Vec::new() } else { vec![Port(0)] };
+        config.sns.open = vec![Port(0)];
         config.sns.local = vec![local(0)];
         let mut ns = NsEntity::new(config);
         let mut out = Batch::default();

@@ -66,6 +66,8 @@ pub struct SocketReport {
     pub backend: Backend,
     /// How its datagrams leave.
     pub output: OutputWay,
+    /// Datagrams that wait in front of it.
+    pub waiting: usize,
     /// With AF_XDP: datagrams that left as frames, and through the kernel.
     pub by_frame: u64,
     /// See `by_frame`.
@@ -234,6 +236,7 @@ impl Io {
                     Backend::Fifo
                 },
                 output: if output.is_some() { OutputWay::Xdp } else { OutputWay::Udp },
+                waiting: udp.queue.len(),
                 by_frame: output.map_or(0, |output| output.by_frame),
                 by_kernel: output.map_or(0, |output| output.by_kernel),
                 peers_resolved: output.map_or(0, crate::output::Output::resolved),

@@ -5,8 +5,9 @@
 use gannet_testkit::tshark::dissect_file;
 use gannet_testkit::{Need, TempDir};
 use gannet_trace::pcapng::{Direction, Reader, Record, Recorder};
+use std::io::Read as _;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         ("a_disk_that_has_room_again_is_written_on", &[], room_again),
         ("what_comes_by_a_new_interface_is_written_without_being_asked_for", &[], new_interface),
         ("a_new_capture_is_its_owners_alone", &[], owners_alone),
+        ("a_capture_takes_no_file_of_another_user", &[Need::NetAdmin], of_another_user),
         ("wireshark_reads_every_frame", &[Need::Tshark], wireshark),
     ])
 }
@@ -59,10 +61,31 @@ fn owners_alone() {
     let rights = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
     record(&path);
     assert_eq!(rights(), 0o600);
-    // One that is there keeps what its owner has decided.
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    // Of one that is there its group may go on to read it, which its owner has decided. Others may not: it may be older than
+    // captures that have keys.
+    for before in [0o640, 0o644, 0o666] {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(before)).unwrap();
+        record(&path);
+        assert_eq!(rights(), before & 0o770);
+        assert_eq!(records(&std::fs::read(&path).unwrap()).len(), 3);
+    }
+    // A device is no file to keep.
+    assert!(Recorder::create(Path::new("/dev/null")).is_ok());
+}
+
+/// Somebody has put a file there that he may read, and holds it open.
+fn of_another_user() {
+    let directory = TempDir::new("gannet-capture");
+    let path = directory.path().join("x.pcapng");
+    std::fs::write(&path, "of another").unwrap();
+    std::os::unix::fs::chown(&path, Some(65534), Some(65534)).unwrap();
+    let mut held = std::fs::File::open(&path).unwrap();
     record(&path);
-    assert_eq!(rights(), 0o640);
+    let there = std::fs::metadata(&path).unwrap();
+    assert_eq!((there.uid(), there.permissions().mode() & 0o777), (0, 0o600));
+    let mut content = String::new();
+    held.read_to_string(&mut content).unwrap();
+    assert_eq!(content, "of another");
 }
 
 fn read_again() {

@@ -344,11 +344,47 @@ fn headers_of_g_pdus() {
     assert_eq!(rows, expected);
 }
 
+/// What an SGSN sends; `create_request` of gannet-node makes the file, and fails where the SGSN sends anything else.
+fn create_requests_of_an_sgsn() {
+    let mut capture = Capture::new();
+    for line in include_str!("create_requests.txt").lines() {
+        let octets: Vec<u8> =
+            line.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap()).map(octet).collect();
+        capture.add_udp(PORT_CONTROL, PORT_CONTROL, &octets);
+    }
+    let fields = [
+        "_ws.malformed",
+        "_ws.expert.severity",
+        "gtp.message",
+        "e212.imsi",
+        "gtp.ext_imeisv",
+        "gtp.ext_rat_type",
+        "gtp.cgi_ci",
+        "gtp.sel_mode",
+        "gtp.apn",
+        "gsm_a.gm.sm.pco_pid",
+        "gtp.nsapi",
+    ];
+    let rows = capture.dissect(&[], &fields);
+    let expected = [
+        ["001010000000001", "490154203237518", "2", "10", "1", "internet", "0x000d", "5"],
+        ["001010000000002", "4901542032375101", "2", "10", "2", "", "", "5"],
+        ["", "", "2", "10", "", "", "", "6,5"],
+    ];
+    let expected = expected.map(|row| [&["", "", "0x10"][..], &row].concat());
+    assert_eq!(rows, expected);
+}
+
+fn octet(digits: &str) -> u8 {
+    u8::from_str_radix(digits, 16).unwrap()
+}
+
 fn main() -> ExitCode {
     let needs = &[Need::Tshark];
     gannet_testkit::main(&[
         ("path_management", needs, path_management),
         ("creation", needs, creation),
+        ("create_requests_of_an_sgsn", needs, create_requests_of_an_sgsn),
         ("causes", needs, causes),
         ("update", needs, update),
         ("deletion_and_errors", needs, deletion_and_errors),

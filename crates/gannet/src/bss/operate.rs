@@ -120,10 +120,13 @@ fn change_endpoint(
 }
 
 fn show_gb(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>, out: &mut String) -> Done {
+    let now = access.now();
     let now_in_cells = access.machine(node.ms).map(|ms| show::camping(ms)).unwrap_or_default();
     let Some(bss) = access.machine(node.bss) else { return Ok(()) };
     match *operation {
-        BssOperation::ShowNs { stats } => common::ns(bss.ns(), None, stats, out),
+        BssOperation::ShowNs { stats } => {
+            common::ns(bss.ns(), None, common::Shown { now, local: &|_| None, stats }, out);
+        }
         BssOperation::ShowBssgp { stats } => {
             show::bvcs(bss, stats).iter().for_each(|bvc| out.push_str(&bvc.to_string()));
         }

@@ -132,7 +132,8 @@ pub fn bvcs(bss: &Bss, stats: bool) -> Vec<view::Bvc> {
                     rx_octets: counters.downlink.octets,
                     tx_pdus: counters.uplink.frames.into(),
                     tx_octets: counters.uplink.octets,
-                    dropped_pdus: counters.discarded.frames.into(),
+                    discarded: counters.discarded.frames.into(),
+                    ..view::BvcStats::default()
                 }),
             });
         }
@@ -144,6 +145,7 @@ const NODE: Class = Class { name: "", osmocom: "bss", title: "BSS", level: Level
 
 /// What is counted: by mobiles and cells together, then by the NS-VCs and cells, some in each part.
 pub fn groups(node: &BssNode, part: usize, access: &mut Access<'_>, groups: &mut Vec<Group>) -> bool {
+    let now = access.now();
     let Some(part) = part.checked_sub(1) else {
         let mobiles = access.look_at(node.ms).map(|ms| (Ms::len(ms), ms.stats()));
         let Some(bss) = access.look_at(node.bss) else { return false };
@@ -152,7 +154,8 @@ pub fn groups(node: &BssNode, part: usize, access: &mut Access<'_>, groups: &mut
         return true;
     };
     let Some(bss) = access.look_at(node.bss) else { return false };
-    let vcs = bss.ns().vcs().map(|vc| of_view::ns_vc(vc.nsei(), &common::ns_vc(vc, true)));
+    let shown = common::Shown { now, local: &|_| None, stats: true };
+    let vcs = bss.ns().vcs().map(|vc| of_view::ns_vc(vc.nsei(), &common::ns_vc(vc, shown)));
     let nobody = BTreeMap::new();
     let cells = (0..=u16::MAX).map_while(|number| cell(bss, &nobody, number));
     let mut peers = vcs.chain(cells.map(|cell| of_view::cell(&cell))).skip(part * PARTS_STEP);

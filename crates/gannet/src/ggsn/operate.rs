@@ -12,7 +12,7 @@ use gannet_ops::view;
 use gannet_ops::vty::CommandError;
 use gannet_proto::gtp::{Version, flow_label};
 use gannet_rt::Access;
-use gannet_wire::id::{Sapi, Teid};
+use gannet_wire::id::Teid;
 
 /// Does it.
 pub fn execute(
@@ -88,7 +88,7 @@ fn pdp_context(ggsn: &Ggsn, context: &PdpContext, apn: String) -> view::PdpConte
     view::PdpContext {
         imsi: Some(context.imsi),
         nsapi: context.nsapi,
-        sapi: None::<Sapi>,
+        at_sgsn: None,
         state: if context.deleting { "PDP-INACTIVE-PENDING" } else { "PDP-ACTIVE" },
         apn,
         address: context.address.first(),

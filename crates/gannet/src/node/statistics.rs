@@ -4,7 +4,7 @@ use super::{ConfigOf, Node, Running};
 use gannet_ops::ctrl::Control;
 use gannet_ops::metrics::agreement::agree;
 use gannet_ops::metrics::text::{self, Statistics};
-use gannet_ops::metrics::{Group, Marks, Metric, Rates, Source};
+use gannet_ops::metrics::{Group, Level, Marks, Metric, Rates, Source};
 use gannet_ops::vty::{CommandError, Element};
 use gannet_rt::Access;
 
@@ -139,12 +139,15 @@ pub fn execute<N: Node>(
         Statistics::Reset => groups.iter().for_each(|group| reset.note(group)),
         Statistics::Show { level, skip_zero } => {
             reset.since(&mut groups);
-            text::stats(&groups, level, skip_zero, out);
+            let all = level.unwrap_or(Level::Subscriber);
+            text::osmocom_stats(&groups, rates, all, skip_zero, out);
+            text::stats(&groups, level.unwrap_or_default(), skip_zero, out);
         }
         Statistics::Rates { skip_zero } => {
             reset.since(&mut groups);
             text::rate_counters(&groups, rates, skip_zero, out);
         }
+        Statistics::Asciidoc => text::asciidoc(&groups, out),
         Statistics::Report => {}
     }
     Ok(())

@@ -1,20 +1,26 @@
 //! Counters for programs, and the scheduler for persons.
 
+use super::known::KNOWN;
 use super::{SgsnNode, paths, show};
 use crate::node::Table;
 use crate::node::show as common;
 use crate::node::statistics::{PARTS_STEP, number};
 use core::fmt::Write as _;
-use gannet_machine::time::Instant;
 use gannet_node::sgsn::Sgsn;
 use gannet_ops::config::sgsn::SgsnConfig;
-use gannet_ops::metrics::{Class, Group, Level, Metric, of_view};
+use gannet_ops::metrics::{Class, Group, Level, Metric, of_view, osmocom};
 use gannet_proto::bssgp::bvc::{Bvc, Nse};
 use gannet_proto::ns::NsVc;
 use gannet_qos::flow_queues::Turn;
 use gannet_rt::Access;
 
-const NODE: Class = Class { name: "", osmocom: "sgsn", title: "SGSN", level: Level::Global, lines: Some("") };
+const NODE: Class = Class {
+    name: "",
+    osmocom: "sgsn",
+    title: "SGSN Overall Statistics",
+    level: Level::Global,
+    lines: Some(""),
+};
 
 /// A part of what the node counts: first the node with its paths, then its NS-VCs, BVCs and GGSNs, some in each part.
 pub fn groups(
@@ -31,16 +37,30 @@ pub fn groups(
         node.records.borrow().add_to(&mut group);
         groups.push(group);
         paths::groups(access, groups);
+        binds(node, access, groups);
         return true;
     };
+    let local = |port| node.local(port);
+    let shown = common::Shown { now, local: &local, stats: true };
     let mut peers = peers(sgsn, config).skip(part * PARTS_STEP);
-    groups.extend(peers.by_ref().take(PARTS_STEP).map(|peer| peer.group(sgsn, now)));
+    groups.extend(peers.by_ref().take(PARTS_STEP).map(|peer| peer.group(sgsn, shown)));
     peers.next().is_some()
+}
+
+/// The sockets of NS.
+fn binds(node: &SgsnNode, access: &Access<'_>, groups: &mut Vec<Group>) {
+    let path = access.kernel_path();
+    for (place, (name, _)) in node.binds.iter().enumerate() {
+        let port = super::mapping::port_of(place);
+        let waiting = path.sockets.iter().filter(|socket| socket.port == port).map(|socket| socket.waiting);
+        groups.push(of_view::ns_bind(place, name, number(waiting.sum())));
+    }
 }
 
 /// Something beside the node that counts.
 enum Peer<'s> {
     Vc(&'s NsVc),
+    NsNse(&'s gannet_proto::ns::Nse),
     Nse(&'s Nse),
     Cell(u32, &'s Bvc),
     Ggsn(gannet_ops::view::GgsnPeer),
@@ -50,17 +70,24 @@ fn peers<'s>(sgsn: &'s Sgsn, config: &SgsnConfig) -> impl Iterator<Item = Peer<'
     let gb = sgsn.gb();
     let bvcs = gb.bvcs.nses().map(Peer::Nse).chain(gb.bvcs.bvcs().map(|(index, bvc)| Peer::Cell(index, bvc)));
     let ggsns = show::ggsns(sgsn, config).into_iter().map(Peer::Ggsn);
-    gb.ns.vcs().map(Peer::Vc).chain(bvcs).chain(ggsns)
+    gb.ns.vcs().map(Peer::Vc).chain(gb.ns.nses().map(Peer::NsNse)).chain(bvcs).chain(ggsns)
 }
 
 impl Peer<'_> {
-    fn group(self, sgsn: &Sgsn, now: Instant) -> Group {
+    fn group(self, sgsn: &Sgsn, shown: common::Shown<'_>) -> Group {
+        let now = shown.now;
         match self {
-            Self::Vc(vc) => of_view::ns_vc(vc.nsei(), &common::ns_vc(vc, true)),
-            Self::Nse(nse) => of_view::bvc(&show::signalling_bvc(nse)),
+            Self::Vc(vc) => of_view::ns_vc(vc.nsei(), &common::ns_vc(vc, shown)),
+            Self::NsNse(nse) => {
+                let mut stats = gannet_ops::view::NsVcStats::default();
+                let vcs = nse.vcs().iter().filter_map(|index| sgsn.gb().ns.vc(*index));
+                vcs.for_each(|vc| stats.add(&common::ns_vc_stats(vc)));
+                of_view::nse(nse.nsei(), &stats)
+            }
+            Self::Nse(nse) => of_view::bvc(&show::signalling_bvc(nse, true)),
             Self::Cell(index, bvc) => {
                 let flow_control = show::flow_control(sgsn, now, index);
-                of_view::bvc(&gannet_ops::view::Bvc { flow_control, ..show::cell_bvc(bvc) })
+                of_view::bvc(&gannet_ops::view::Bvc { flow_control, ..show::cell_bvc(bvc, true) })
             }
             Self::Ggsn(ggsn) => of_view::ggsn(&ggsn),
         }
@@ -71,18 +98,14 @@ impl Peer<'_> {
 fn node_group(sgsn: &Sgsn) -> Group {
     let stats = sgsn.stats();
     let mut group = Group::single(&NODE);
+    osmocom::counters(&KNOWN, stats).into_iter().for_each(|metric| group.add(metric));
     let counter = Metric::counter;
     for metric in [
+        counter("service_requests", "SERVICE REQUEST received", stats.messages.service_requests),
         counter("n_pdu_downlink", "N-PDUs that came from GGSNs for a mobile", stats.n_pdu_downlink),
         counter("n_pdu_uplink", "N-PDUs that went to GGSNs", stats.n_pdu_uplink),
-        counter("ll_pdu_downlink", "LL-PDUs that went to BSSs", stats.ll_pdu_downlink)
-            .known_as("llc:dl_packets"),
-        counter("ll_pdu_uplink", "LL-PDUs that came from BSSs", stats.ll_pdu_uplink)
-            .known_as("llc:ul_packets"),
-        counter("attached", "attach procedures that ended well", stats.attached)
-            .known_as("gprs:attach_accepted"),
-        counter("activated", "PDP context activations that ended well", stats.activated)
-            .known_as("pdp:activate_accepted"),
+        counter("attached", "attach procedures that ended well", stats.attached),
+        counter("activated", "PDP context activations that ended well", stats.activated),
         counter("pagings", "PAGING-PS sent", stats.pagings),
         counter("flushes", "FLUSH-LL sent", stats.flushes),
         counter("octets_moved", "octets that BSSs moved to another cell", stats.octets_moved),

@@ -23,7 +23,7 @@ use gannet_proto::sm::network::SmConfig;
 use gannet_proto::sndcp::SndcpConfig;
 use gannet_proto::user_plane::UserPlaneConfig;
 use gannet_wire::gtp;
-use gannet_wire::l3::ie::GprsTimer;
+use gannet_wire::l3::ie::{GprsTimer, SmCause};
 
 /// The longest LL-PDU with its headers, for limits in octets that follow from limits in PDUs.
 const LL_PDU_OCTETS_MAX: u64 = 1600;
@@ -57,13 +57,16 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         t3_response: seconds(config.gtp_retry.t3_response_s.into()),
         n3_requests: config.gtp_retry.n3_requests,
         ggsns: ggsns(config),
-        apns: apns(config, remarks),
+        apns: apns(config),
         gmm: gmm(config, remarks),
         sm: sm(config, remarks),
+        ggsn_restart_cause: match config.sessions.no_reactivation {
+            true => SmCause::NetworkFailure,
+            false => SmCause::ReactivationRequired,
+        },
         ns: ns::timers(&config.ns),
         nsvcs: ns::nsvcs(&config.ns)?,
-        accept_dynamic: config.ns.binds.iter().any(|bind| bind.accept_ipaccess),
-        closed: ns::closed(&config.ns, |bind| bind.accept_ipaccess),
+        open: ns::open(&config.ns, |bind| bind.accept_ipaccess),
         ip_sns: ns::ip_sns(&config.ns)?,
         subscribers: subscribers(config)?,
         flow: flow(config),
@@ -177,20 +180,14 @@ fn speaks_v0(config: &ops::SgsnConfig) -> bool {
     config.ggsns.values().any(|ggsn| gtp_version(ggsn) == Version::V0)
 }
 
-fn apns(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Vec<ApnRoute> {
+fn apns(config: &ops::SgsnConfig) -> Vec<ApnRoute> {
     let ggsns: Vec<u8> = config.ggsns.keys().copied().collect();
-    let mut routes = Vec::new();
-    for route in &config.apns {
-        if let Some(prefix) = &route.imsi_prefix {
-            remarks.push(format!(
-                "apn {} imsi-prefix {prefix}: routes for some IMSIs are not implemented and have no effect",
-                route.apn
-            ));
-        } else if let Some(ggsn) = ggsns.iter().position(|number| *number == route.ggsn) {
-            routes.push(ApnRoute { apn: route.apn.clone(), ggsn });
-        }
-    }
-    routes
+    let routes = config.apns.iter().filter_map(|route| {
+        let ggsn = ggsns.iter().position(|number| *number == route.ggsn)?;
+        let imsi_prefix = route.imsi_prefix.clone().unwrap_or_default();
+        Some(ApnRoute { apn: route.apn.clone(), imsi_prefix, ggsn })
+    });
+    routes.collect()
 }
 
 /// How often each GGSN is tested.
@@ -404,7 +401,7 @@ mod tests {
         let routes: Vec<_> = config.apns.iter().map(|route| (route.apn.as_str(), route.ggsn)).collect();
         assert_eq!(routes, [("a", 1), ("*", 0)]);
         assert_eq!((config.ggsns[1].number, config.ggsns[1].version), (5, Version::V1));
-        assert!(!config.accept_dynamic);
+        assert_eq!(config.open, []);
         assert_eq!(remarks, Vec::<String>::new());
     }
 

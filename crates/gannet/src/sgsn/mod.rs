@@ -2,6 +2,7 @@
 
 mod charging;
 mod counters;
+mod known;
 mod mapping;
 mod operate;
 mod paths;
@@ -59,6 +60,14 @@ pub struct Plan {
     paths: Paths,
     /// Ciphers LL-PDUs, many at once.
     ciphers: &'static dyn BatchCipher,
+}
+
+impl SgsnNode {
+    /// Where a port of NS listens.
+    fn local(&self, port: Port) -> Option<SocketAddr> {
+        let place = (0..self.binds.len()).find(|place| mapping::port_of(*place) == port)?;
+        self.binds.get(place).map(|(_, listen)| *listen)
+    }
 }
 
 impl Node for SgsnNode {
@@ -182,9 +191,8 @@ impl Node for SgsnNode {
         if moved.is_some() {
             sgsn.hlr_moved(&mut cx);
         }
-        let added = sgsn
-            .add_configured_nsvcs(&mut cx)
-            .map_err(|(vc, error)| CommandError(format!("NSEI {} NSVCI {}: {error}.", vc.nsei, vc.nsvci)));
+        let added =
+            sgsn.add_configured_nsvcs(&mut cx).map_err(|(vc, error)| CommandError(format!("{vc}: {error}.")));
         if let Some((to, _)) = moved {
             access
                 .outside(self.machine)

@@ -101,6 +101,12 @@ fn answer(
                 let _ = write!(out, "{}", show::subscriber(mobile));
             }
         }
+        SgsnOperation::ShowSubscriberCache => sgsn.mobiles().for_each(|(_, mobile)| {
+            let _ = write!(out, "{}", show::cached_subscriber(mobile));
+        }),
+        SgsnOperation::ShowMmContexts { whom: Whom::Imsi(imsi), .. } if sgsn.mobile_of(*imsi).is_none() => {
+            let _ = writeln!(out, "No MM context for IMSI {imsi}");
+        }
         SgsnOperation::ShowMmContexts { whom, pdp } => {
             for (slot, mobile) in of_whom(sgsn, whom)? {
                 let _ = write!(out, "{}", show::mm_context(sgsn, slot, mobile, *pdp));
@@ -113,11 +119,19 @@ fn answer(
                 }
             }
         }
-        SgsnOperation::ShowNs { what, stats } => show::ns(sgsn, &node.binds, *what, *stats, out),
-        SgsnOperation::ShowLlc => sgsn.mobiles().for_each(|(_, mobile)| {
-            let _ = write!(out, "{}", show::llc(mobile));
-        }),
+        SgsnOperation::ShowNs { what, stats } => {
+            let local = |port| node.local(port);
+            let shown = common::Shown { now, local: &local, stats: *stats };
+            show::ns(sgsn, &config.ns.binds, (*what, shown), out);
+        }
+        SgsnOperation::ShowLlc => {
+            out.push_str("State of LLC Entities\n");
+            sgsn.mobiles().for_each(|(_, mobile)| {
+                let _ = write!(out, "{}", show::llc(mobile));
+            });
+        }
         SgsnOperation::ShowSndcp => {
+            out.push_str("State of SNDCP Entities\n");
             sgsn.mobiles().flat_map(|(_, mobile)| show::sndcp(mobile)).for_each(|context| {
                 let _ = write!(out, "{context}");
             });
@@ -128,7 +142,8 @@ fn answer(
             }
         }
         SgsnOperation::ShowSgsn => {
-            let summary = show::summary(sgsn, node.gtp_address, node.restart_counter, now);
+            let hlr = super::mapping::hlr(config);
+            let summary = show::summary(sgsn, node.gtp_address, (node.restart_counter, hlr), now);
             let _ = write!(out, "{summary}");
         }
         SgsnOperation::ShowScheduler => counters::scheduler(sgsn, out),

@@ -1,6 +1,6 @@
 //! An SGSN as an operator sees it.
 
-use super::mapping::gtp_version;
+use super::mapping::{gtp_version, port_of};
 use crate::node::show as common;
 use core::fmt::Write as _;
 use core::net::{IpAddr, SocketAddr};
@@ -8,20 +8,24 @@ use gannet_machine::time::Instant;
 use gannet_node::sgsn::Sgsn;
 use gannet_node::sgsn::mobile::Mobile;
 use gannet_node::sgsn::quality::Treatment;
+use gannet_node::sgsn::subscribers::Subscriber;
 use gannet_node::slots::Slot;
+use gannet_ops::config::ns::NsBind;
 use gannet_ops::config::sgsn::{NsSelection, SgsnConfig};
 use gannet_ops::view;
-use gannet_proto::bssgp::bvc::{Bvc, Nse};
+use gannet_proto::bssgp::bvc::{Bvc, BvcCounters, Nse};
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmState;
+use gannet_proto::gsup::SubscriberData;
 use gannet_proto::gtp::{Version, flow_label};
 use gannet_proto::llc::SAPIS;
 use gannet_proto::llc::abm::State;
-use gannet_proto::ns::{NsVc, VcOrigin};
+use gannet_proto::ns::{NsEntity, NsVc, VcOrigin};
 use gannet_proto::sm::network::{SmContext, SmState};
 use gannet_proto::sndcp::compression::Compressions;
 use gannet_proto::sndcp::{Counted, Sndcp};
 use gannet_qos::class::{CellClass, Precedence};
+use gannet_wire::gsup::PdpInfo;
 use gannet_wire::id::{Bvci, Nsapi, Nsei, Sapi, Teid};
 use gannet_wire::l3::ie::{PdpAddress, QosProfile};
 
@@ -77,8 +81,52 @@ pub fn mm_context(sgsn: &Sgsn, slot: Slot, mobile: &Mobile, pdp: bool) -> view::
         mm_state: mm_name(mobile.gmm.mm_state()),
         rai: Some(mobile.gmm.routing_area()),
         cell: Some(mobile.gmm.cell().id),
-        heard: None,
+        msisdn: data(mobile).and_then(|data| data.msisdn).map(|msisdn| msisdn.to_string()),
+        hlr: data(mobile).and_then(|data| data.hlr_number).map(|number| number.to_string()),
+        counters: mm_counters(mobile),
         pdp_contexts: if pdp { pdp_contexts(sgsn, slot, mobile) } else { Vec::new() },
+    }
+}
+
+fn data(mobile: &Mobile) -> Option<&SubscriberData> {
+    mobile.subscriber().map(Subscriber::data)
+}
+
+fn mm_counters(mobile: &Mobile) -> view::MmCounters {
+    let counters = mobile.counters();
+    view::MmCounters {
+        messages_in: counters.messages_in.into(),
+        messages_out: counters.messages_out.into(),
+        activations: counters.activations.into(),
+        suspends: counters.suspends.into(),
+        pagings: counters.pagings.into(),
+        updates: counters.updates.into(),
+    }
+}
+
+/// One entry of `show subscriber cache`.
+pub fn cached_subscriber(mobile: &Mobile) -> view::CachedSubscriber {
+    let info = |info: &PdpInfo| {
+        let apn = info.apn.as_ref().map(ToString::to_string).unwrap_or_default();
+        // The organisation and the number of the PDP type (09.02 clause 17.7.1 [29.060 clause 7.7.27]).
+        let kind = match info.address {
+            Some(PdpAddress::Ipv4(_)) => 0xf121,
+            Some(PdpAddress::Ipv6(_)) => 0xf157,
+            Some(PdpAddress::Ipv4v6(..)) => 0xf18d,
+            _ => 0,
+        };
+        (info.context_id, kind, apn)
+    };
+    view::CachedSubscriber {
+        line: subscriber(mobile),
+        is_authorized: mobile.gmm.gmm_state() == GmmState::Registered,
+        rai: Some(mobile.gmm.routing_area()),
+        msisdn: data(mobile).and_then(|data| data.msisdn).map(|msisdn| {
+            let digits = msisdn.tbcd.as_slice();
+            let first = msisdn.nature_and_plan.unwrap_or(u8::try_from(digits.len()).unwrap_or(0));
+            [&[first], digits].concat()
+        }),
+        pdp_infos: data(mobile).into_iter().flat_map(SubscriberData::pdp_infos).map(info).collect(),
     }
 }
 
@@ -121,10 +169,11 @@ fn pdp_context(
     context: &SmContext,
 ) -> view::PdpContext {
     let tunnel = mobile.bearer(nsapi).and_then(|bearer| bearer.tunnel);
-    let access_point = sgsn.access_point(context.apn());
+    let access_point = sgsn.access_point(context.apn(), mobile.imsi());
+    let ggsn = access_point.and_then(|(_, ggsn)| ggsn);
     let name = access_point.map(|(apn, _)| apn).filter(|apn| !apn.is_unnamed());
     let path = tunnel.and_then(|tunnel| sgsn.gtp().paths().get(tunnel.user_path));
-    let version = tunnel.map(|tunnel| tunnel.version).or(access_point.map(|(_, ggsn)| ggsn.version));
+    let version = tunnel.map(|tunnel| tunnel.version).or(ggsn.map(|ggsn| ggsn.version));
     let version = version.unwrap_or_default();
     let ours = sgsn.teid(slot, nsapi).map_or(Teid(0), |teid| match version {
         Version::V0 => Teid(flow_label(teid).0.into()),
@@ -133,11 +182,15 @@ fn pdp_context(
     view::PdpContext {
         imsi: mobile.imsi(),
         nsapi,
-        sapi: Some(context.sapi()),
+        at_sgsn: Some(view::AtSgsn {
+            sapi: context.sapi(),
+            ti: context.ti().0,
+            local: sgsn.config().gtp_address,
+        }),
         state: sm_name(context.state()),
         apn: name.map_or_else(|| "-".to_owned(), ToString::to_string),
         address: address(context.address()),
-        peer: path.map(|path| path.address).or_else(|| access_point.map(|(_, ggsn)| ggsn.address)),
+        peer: path.map(|path| path.address).or_else(|| ggsn.map(|ggsn| ggsn.address)),
         gtp_version: version.number(),
         teid_control: (ours, tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control)),
         teid_user: (ours, tunnel.map_or(Teid(0), |tunnel| tunnel.peer_user)),
@@ -199,8 +252,18 @@ pub fn llc(mobile: &Mobile) -> view::Llc {
         tlli: llc.tlli(),
         tlli_old: llc.tlli_old(),
         cipher: llc.ciphering().algorithm.to_string(),
-        n201_u: sapis.into_iter().map(|sapi| (sapi, llc.n201_u(sapi))).collect(),
-        links: sapis.into_iter().filter_map(|sapi| link(mobile, sapi)).collect(),
+        bvc: (mobile.bvc().nsei, mobile.bvc().bvci),
+        iov_ui: llc.iov_ui(),
+        sapis: sapis
+            .into_iter()
+            .map(|sapi| view::LlcSapi {
+                sapi,
+                unnumbered: llc.unnumbered(sapi),
+                t200_n200: llc.t200_n200(sapi),
+                n201: (llc.n201_u(sapi), llc.n201_i(sapi)),
+                link: link(mobile, sapi),
+            })
+            .collect(),
     }
 }
 
@@ -230,6 +293,7 @@ pub fn sndcp(mobile: &Mobile) -> impl Iterator<Item = view::Sndcp> {
     let all = mobile.sndcp();
     mobile.bearers().map(move |(nsapi, bearer)| view::Sndcp {
         imsi: mobile.imsi(),
+        tlli: mobile.gmm.tlli(),
         nsapi,
         sapi: bearer.sndcp.sapi,
         next_n_pdu: bearer.sndcp.next_number(),
@@ -251,70 +315,100 @@ pub fn sndcp(mobile: &Mobile) -> impl Iterator<Item = view::Sndcp> {
     })
 }
 
-/// `show ns`: the sockets, the NSEs, or some of their NS-VCs.
-pub fn ns(sgsn: &Sgsn, binds: &[(String, SocketAddr)], what: NsSelection, stats: bool, out: &mut String) {
-    if matches!(what, NsSelection::All | NsSelection::Binds) {
-        for (name, listen) in binds {
-            let _ = write!(out, "{}", view::NsBind { name: name.clone(), listen: *listen });
-        }
-    }
+/// A socket of NS with its NS-VCs.
+fn bind(ns: &NsEntity, place: usize, config: &NsBind, shown: common::Shown<'_>) -> Option<view::NsBind> {
+    let port = port_of(place);
+    let vcs = ns.vcs().filter(|vc| vc.port() == port).map(|vc| common::ns_vc(vc, shown));
+    let listen = (shown.local)(port)?;
+    Some(view::NsBind {
+        name: config.name.clone(),
+        listen,
+        weights: config.ip_sns_weights,
+        vcs: vcs.collect(),
+    })
+}
+
+/// `show ns`: the NSEs, the sockets, or some of their NS-VCs.
+pub fn ns(sgsn: &Sgsn, binds: &[NsBind], (what, shown): (NsSelection, common::Shown<'_>), out: &mut String) {
     let entities = &sgsn.gb().ns;
     match what {
         NsSelection::Binds => {}
-        NsSelection::All | NsSelection::Entities => common::ns(entities, None, stats, out),
-        NsSelection::Nse(nsei) => common::ns(entities, Some(nsei), stats, out),
+        NsSelection::All | NsSelection::Entities => common::ns(entities, None, shown, out),
+        NsSelection::Nse(nsei) => common::ns(entities, Some(nsei), shown, out),
         NsSelection::Nsvc(nsvci) => {
-            let is_it = |vc: &NsVc| vc.nsvci() == Some(nsvci);
-            for vc in entities.vcs().filter(|vc| is_it(vc)) {
-                common::nses(entities, Some(vc.nsei()), is_it, stats, out);
+            let mut vcs = entities.vcs().filter(|vc| vc.nsvci() == Some(nsvci)).peekable();
+            if vcs.peek().is_none() {
+                out.push_str("No such NS Entity\n");
             }
+            vcs.for_each(|vc| {
+                let _ = write!(out, "{}", common::ns_vc(vc, shown));
+            });
         }
         NsSelection::Persistent => {
             let is_kept = |vc: &NsVc| vc.origin() == VcOrigin::Configured;
             let mut nses: Vec<Nsei> = entities.vcs().filter(|vc| is_kept(vc)).map(NsVc::nsei).collect();
             nses.sort_unstable();
             nses.dedup();
-            nses.into_iter().for_each(|nsei| common::nses(entities, Some(nsei), is_kept, stats, out));
+            nses.into_iter().for_each(|nsei| common::nses(entities, Some(nsei), is_kept, shown, out));
         }
+    }
+    if matches!(what, NsSelection::All | NsSelection::Binds) {
+        let shown =
+            binds.iter().enumerate().filter_map(|(place, config)| bind(entities, place, config, shown));
+        shown.for_each(|bind| {
+            let _ = write!(out, "{bind}");
+        });
     }
 }
 
-/// `show bssgp`: first an NSE's signalling BVC, then its cells.
+/// `show bssgp`: first the cells of an NSE, then its signalling BVC.
 pub fn bvcs(sgsn: &Sgsn, now: Instant, only: Option<Nsei>, stats: bool) -> Vec<view::Bvc> {
     let gb = sgsn.gb();
     let mut all = Vec::new();
     for nse in gb.bvcs.nses().filter(|nse| only.is_none_or(|only| only == nse.nsei)) {
-        all.push(signalling_bvc(nse));
         for (index, bvc) in gb.bvcs.bvcs().filter(|(_, bvc)| bvc.nsei == nse.nsei) {
             let queued_ms = |flow| view::FlowControl { queued_ms: queued_mobiles(sgsn, now, index), ..flow };
             let flow_control = stats.then(|| flow_control(sgsn, now, index)).flatten().map(queued_ms);
-            all.push(view::Bvc { flow_control, ..cell_bvc(bvc) });
+            all.push(view::Bvc { flow_control, ..cell_bvc(bvc, stats) });
         }
+        all.push(signalling_bvc(nse, stats));
     }
     all
 }
 
 /// The signalling BVC of an NSE.
-pub const fn signalling_bvc(nse: &Nse) -> view::Bvc {
+pub fn signalling_bvc(nse: &Nse, stats: bool) -> view::Bvc {
     view::Bvc {
         nsei: nse.nsei,
         bvci: Bvci::SIGNALLING,
         cell: None,
         state: nse.state.name(),
         flow_control: None,
-        stats: None,
+        stats: stats.then(|| bvc_stats(&nse.counters)),
     }
 }
 
 /// The BVC of a cell, without its flow control.
-pub const fn cell_bvc(bvc: &Bvc) -> view::Bvc {
+pub fn cell_bvc(bvc: &Bvc, stats: bool) -> view::Bvc {
     view::Bvc {
         nsei: bvc.nsei,
         bvci: bvc.bvci,
         cell: Some(bvc.cell),
         state: bvc.state.name(),
         flow_control: None,
-        stats: None,
+        stats: stats.then(|| bvc_stats(&bvc.counters)),
+    }
+}
+
+const fn bvc_stats(counters: &BvcCounters) -> view::BvcStats {
+    view::BvcStats {
+        rx_pdus: counters.pdus_in,
+        rx_octets: counters.octets_in,
+        tx_pdus: counters.pdus_out,
+        tx_octets: counters.octets_out,
+        blocked: counters.blocked,
+        discarded: counters.discarded,
+        statuses: counters.statuses,
     }
 }
 
@@ -327,6 +421,7 @@ pub fn flow_control(sgsn: &Sgsn, now: Instant, index: u32) -> Option<view::FlowC
         rate_octets_per_s: view.bucket.rate_bit_per_s / 8,
         bucket_octets: view.level_octets,
         queued_pdus: queued.pdus.into(),
+        queued_pdus_max: sgsn.config().flow.pdus_max.into(),
         queued_octets: queued.octets,
         queued_ms: 0,
         guaranteed_octets_per_s: sgsn.admission().cell_octets_per_s(index),
@@ -343,12 +438,19 @@ fn queued_mobiles(sgsn: &Sgsn, now: Instant, cell: u32) -> u64 {
 }
 
 /// `show sgsn`.
-pub fn summary(sgsn: &Sgsn, gtp_address: IpAddr, restart_counter: u8, now: Instant) -> view::SgsnSummary {
+pub fn summary(
+    sgsn: &Sgsn,
+    gtp_address: IpAddr,
+    (restart_counter, hlr): (u8, Option<SocketAddr>),
+    now: Instant,
+) -> view::SgsnSummary {
+    let hlr = hlr.map(|at| (at, sgsn.hlr_is_up()));
     let config = sgsn.config();
     let (mobiles, contexts) = (sgsn.mobiles_len() as u64, sgsn.contexts().len());
     let table = |name, used, limit| view::Table { name, used, limit };
     let gb = sgsn.gb();
     view::SgsnSummary {
+        hlr,
         gtp_address,
         restart_counter,
         uptime: now,

@@ -31,7 +31,7 @@ impl Gb {
         let sgsn = format!(
             "sgsn\n gtp state-dir {state}\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n \
              ggsn 0 gtp-version 1\n auth-policy accept-all\nns\n bind udp local\n  listen 127.0.0.1 23000\n  \
-             accept-dynamic-ip-sns\n ip-sns-default bind local\nbssgp\nline vty\n no login\n"
+             accept-dynamic-ip-sns\nbssgp\nline vty\n no login\n"
         );
         let bss = "bss\n remote-ip 127.0.0.1\n local-ip 127.0.0.3\n cells 2\n cells-per-nse 1\n mobiles 2\n \
                    gb-dialect ip-sns\n ip-sns endpoints 2\n ip-sns spare-endpoints 1\n radio delay 5\n \
@@ -77,10 +77,10 @@ fn between_our_bss_and_our_sgsn() {
     gb.start("sgsn", SGSN, &[GANNET, "sgsn"]);
     gb.start("bss", BSS, &[GANNET, "bss"]);
     // Two NSEs with two endpoints each.
-    for node in [SGSN, BSS] {
-        let shown = gb.until(node, "show ns", "UNBLOCKED", 4);
-        assert_eq!(shown.matches("IP-SNS CONFIGURED").count(), 2, "{shown}");
-        assert!(shown.contains("weights 1 signalling 1 data"), "{shown}");
+    for (node, command) in [(SGSN, "show ns entities"), (BSS, "show ns")] {
+        let shown = gb.until(node, command, "UNBLOCKED", 4);
+        assert_eq!(shown.matches("State: 'CONFIGURED'").count(), 2, "{shown}");
+        assert!(shown.contains("Signalling Weight: 1, Data Weight: 1"), "{shown}");
     }
     gb.until(BSS, "show cells", "UNBLOCKED", 2);
     gb.until(SGSN, "show mm-context all", "GMM-REGISTERED", 2);
@@ -88,7 +88,7 @@ fn between_our_bss_and_our_sgsn() {
     gb.do_at_bss("ns nsei 101 endpoint 3 add");
     gb.until(SGSN, "show ns nsei 101", "UNBLOCKED", 3);
     gb.do_at_bss("ns nsei 101 endpoint 3 weights 5 6");
-    gb.until(SGSN, "show ns nsei 101", "remote 127.0.0.3:22002, weights 5 signalling 6 data", 1);
+    gb.until(SGSN, "show ns nsei 101", "127.0.0.3:22002, Signalling Weight: 5, Data Weight: 6", 1);
     gb.do_at_bss("ns nsei 101 endpoint 1 delete");
     gb.until(SGSN, "show ns nsei 101", "UNBLOCKED", 2);
     assert!(gb.ask(BSS, "ns nsei 101 endpoint 4 add").is_none(), "there are three");
@@ -97,12 +97,12 @@ fn between_our_bss_and_our_sgsn() {
     // Both restart.
     gb.stop("bss");
     gb.start("bss", BSS, &[GANNET, "bss"]);
-    gb.until(SGSN, "show ns", "UNBLOCKED", 4);
+    gb.until(SGSN, "show ns entities", "UNBLOCKED", 4);
     gb.until(BSS, "show cells", "UNBLOCKED", 2);
     gb.stop("sgsn");
     gb.start("sgsn", SGSN, &[GANNET, "sgsn"]);
     gb.do_at_bss("ns reset");
-    gb.until(SGSN, "show ns", "UNBLOCKED", 4);
+    gb.until(SGSN, "show ns entities", "UNBLOCKED", 4);
     gb.until(BSS, "show cells", "UNBLOCKED", 2);
 }
 

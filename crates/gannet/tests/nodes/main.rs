@@ -4,6 +4,7 @@
 
 mod commands;
 mod common;
+mod debian;
 mod end_to_end;
 mod interop;
 mod ip_sns;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         &[
             of_nodes.concat(),
             [
+                debian::CASES,
                 interop::CASES,
                 ip_sns::CASES,
                 ipv6::CASES,

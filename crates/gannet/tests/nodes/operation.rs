@@ -173,12 +173,23 @@ fn seen(network: &Network) {
     for (address, command, texts) in [
         (SGSN, "show subscriber all", &[FIRST, "GMM-REGISTERED", "READY", "PDP contexts: 1"][..]),
         (SGSN, "show mm-context all pdp", &[FIRST, "routing area: 001-01-1-0", "PDP-ACTIVE"]),
-        (SGSN, &format!("show pdp-context {imsi}"), &["NSAPI 5", "SAPI 3", "127.0.0.2", "APN internet"]),
-        (SGSN, "show ns stats", &["NSVCI 00101: UNBLOCKED 127.0.0.1:22000", "received"]),
+        (SGSN, &format!("show pdp-context {imsi}"), &["NSAPI: 5", "SAPI: 3", "127.0.0.2", "APN: internet"]),
+        (
+            SGSN,
+            "show ns stats",
+            &[
+                "NSVCI 00101: UNBLOCKED DYNAMIC udp)[127.0.0.1]:23000<101>[127.0.0.1]:22000 ALIVE",
+                "Packets at NS Level",
+            ],
+        ),
         (
             SGSN,
             "show bssgp stats",
-            &["BVCI 00000: UNBLOCKED, signalling", "BVCI 00002: UNBLOCKED", "leak rate 100000"],
+            &[
+                "BVCI     0, RA-ID: 000-00-0-0",
+                "BVCI     2, RA-ID: 001-01-1-0, CID: 1, STATE: UNBLOCKED",
+                "leak_rate: 100000oct/s",
+            ],
         ),
         (SGSN, "show ggsn", &["GGSN 0: 127.0.0.2, path up", "2 PDP contexts"]),
         (SGSN, "show stats", &["attached 2", "activated 2"]),
@@ -193,8 +204,8 @@ fn seen(network: &Network) {
         (GGSN, "show pdp-context ggsn ggsn0 apn internet", &[FIRST]),
         (BSS, "show mobile 1", &[FIRST, "device ms0", "gmm-registered"]),
         (BSS, "show cells", &["0 001-01-1-0-1 NSEI 101 BVCI 2 UNBLOCKED, 1 mobiles"]),
-        (BSS, "show ns", &["NSVCI 00101: UNBLOCKED 127.0.0.1:23000"]),
-        (BSS, "show bssgp stats", &["BVCI 00003: UNBLOCKED"]),
+        (BSS, "show ns", &["NSVCI 00101: UNBLOCKED", "[127.0.0.1]:23000 ALIVE"]),
+        (BSS, "show bssgp stats", &["BVCI     3, RA-ID: 001-01-1-0, CID: 2, STATE: UNBLOCKED"]),
         (BSS, "show stats", &["activated 2"]),
     ] {
         let answer = network.vty(address, command);
@@ -262,7 +273,7 @@ fn a_killed_sgsn_finds_its_bss_again() {
     wait_for("the store", || network.vty(SGSN, "show store").contains("0 changes wait").then_some(()));
     network.kill("sgsn");
     network.start("sgsn");
-    network.until(SGSN, "show ns", "UNBLOCKED", 1);
+    network.until(SGSN, "show ns entities", "UNBLOCKED", 1);
     network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 2);
     let (_, node) = network.nodes.iter().find(|(name, _)| *name == "sgsn").unwrap();
     assert!(node.log().contains("of before the restart are reset or tested"), "{}", node.log());

@@ -117,16 +117,14 @@ pub fn wrong_key(bed: &mut Bed) -> Result {
     Ok(Found::of(Payload::None, "AUTHENTICATION REJECT, no ATTACH ACCEPT"))
 }
 
-/// Nobody in the HLR has this IMSI: cause 8 (29.010, unknown subscriber).
+/// Nobody in the HLR has this IMSI: cause 2, with which a phone may try again.
 pub fn hlr_unknown(bed: &mut Bed) -> Result {
     network::start(bed, &Setup { subscription: Subscription::Unknown, ..Setup::default() })?;
     until_on_gb(bed, "ATTACH REJECT", ATTACH_REJECT)?;
     bed.stop(&["bss"]);
-    let found = Found::of(Payload::None, format!("ATTACH REJECT with cause {}", reject_cause(bed)?));
-    match (reject_cause(bed)?.as_str(), bed.sgsn) {
-        ("8", _) => Ok(found),
-        ("2", Peer::Osmocom) => Ok(found.but(differences::UNKNOWN_SUBSCRIBER)),
-        (cause, Peer::Gannet | Peer::Osmocom) => Err(failed("ATTACH REJECT", format!("has cause {cause}"))),
+    match reject_cause(bed)?.as_str() {
+        "2" => Ok(Found::of(Payload::None, "ATTACH REJECT with cause 2")),
+        cause => Err(failed("ATTACH REJECT", format!("has cause {cause}"))),
     }
 }
 

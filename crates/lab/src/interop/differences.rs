@@ -2,8 +2,6 @@
 
 /// osmo-sgsn has neither GEA1 nor GEA2.
 pub const NO_GEA1_GEA2: &str = "no-gea1-gea2";
-/// osmo-sgsn tells an unknown subscriber cause 2 where cause 8 is due.
-pub const UNKNOWN_SUBSCRIBER: &str = "unknown-subscriber";
 /// osmo-sgsn accepts an attach before the HLR has.
 pub const ACCEPTS_EARLY: &str = "accepts-early";
 /// osmo-sgsn counts N(U) anew under a foreign TLLI, so that a mobile takes its answer for a repetition.
@@ -12,6 +10,8 @@ pub const RAU_REPETITION: &str = "rau-repetition";
 pub const CELL_UPDATE: &str = "cell-update";
 /// osmo-sgsn withdraws a subscriber with a DETACH REQUEST for another service than GPRS.
 pub const DETACH_TYPE: &str = "detach-type";
+/// osmo-sgsn says of each access point that the subscription names it.
+pub const SELECTION_MODE: &str = "selection-mode";
 /// osmo-sgsn does not ask the mobile to activate anew what its GGSN has forgotten.
 pub const NO_REACTIVATION: &str = "no-reactivation";
 /// osmo-sgsn does not know DeleteSubscriberData.
@@ -30,11 +30,11 @@ pub const NO_SECONDARY: &str = "no-secondary";
 /// All of them.
 pub const ALL: &[&str] = &[
     NO_GEA1_GEA2,
-    UNKNOWN_SUBSCRIBER,
     ACCEPTS_EARLY,
     RAU_REPETITION,
     CELL_UPDATE,
     DETACH_TYPE,
+    SELECTION_MODE,
     NO_REACTIVATION,
     NO_DELETE_DATA,
     PURGE_LOST,

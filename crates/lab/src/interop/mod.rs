@@ -12,8 +12,10 @@ mod judge;
 mod mobility;
 mod neighbour;
 mod network;
+mod oddities;
 mod osmo_pcu;
 mod own_ggsn;
+mod phone;
 mod secrets;
 mod sessions;
 mod subscribers;
@@ -118,9 +120,13 @@ pub const ALL: &[Scenario] = &[
     mobile("contexts", "two PDP contexts to two access points", sessions::contexts),
     mobile("secondary", "a context beside the first one, told from it by a filter", sessions::secondary),
     mobile("lenient", "a phone that sets the flag of its transactions and names no APN", sessions::lenient),
+    mobile("oddities", "octets and claims of phones in use that no clause foresees", oddities::oddities),
+    mobile("sres", "a phone that answers AUTN with SRES", oddities::sres),
+    mobile("sns-size", "a BSS by IP-SNS with more endpoints than NS-VCs", oddities::sns_size),
     mobile("detach", "by the mobile and by the network", attach::detach),
     mobile("ggsn-reject", "an access point that the GGSN does not have", sessions::ggsn_reject),
     mobile("ggsn-restart", "the GGSN is killed and comes back", sessions::ggsn_restart),
+    mobile("ggsn-lost", "the GGSN dies and stays away", oddities::ggsn_lost),
     mobile("notification", "the network asks a mobile for a context", own_ggsn::notification),
     mobile("ipv6", "router advertisements of osmo-ggsn and of ours", own_ggsn::ipv6),
     mobile("paging", "pings for a mobile in STANDBY", mobility::paging),

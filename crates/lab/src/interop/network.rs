@@ -4,6 +4,7 @@ use super::bed::{At, Bed};
 use super::judge::{CORE, GB, PATTERN};
 use crate::demo::Peer;
 use crate::testbed::TestbedError;
+use gannet_proto::auth::card::Usim;
 
 /// Where the VTYs are, in their namespaces.
 pub const BSS: &str = "127.0.0.1:4290";
@@ -62,6 +63,8 @@ pub struct Setup {
     pub geas: &'static str,
     /// More lines of the SGSN's node.
     pub sgsn: &'static str,
+    /// More lines of the SGSN's NS socket.
+    pub bind: &'static str,
     /// More lines of the BSS's node.
     pub bss: &'static str,
     /// The access point that the mobile asks for.
@@ -84,6 +87,7 @@ impl Default for Setup {
             subscription: Subscription::Gprs,
             geas: "3",
             sgsn: "",
+            bind: "",
             bss: "",
             apn: INTERNET.0,
             ggsn: Peer::Osmocom,
@@ -123,7 +127,7 @@ fn ggsn(internet: &str, more: &str) -> String {
 }
 
 fn sgsn(setup: &Setup, whose: Peer) -> String {
-    let Setup { geas, sgsn, .. } = setup;
+    let Setup { geas, sgsn, bind, .. } = setup;
     let log = log(whose);
     let policy = if setup.asks_hlr {
         " auth-policy remote\n authentication required\n gsup remote-ip 127.0.0.3\n gsup remote-port 4222\n"
@@ -132,7 +136,7 @@ fn sgsn(setup: &Setup, whose: Peer) -> String {
     };
     format!(
         "{log}sgsn\n gtp state-dir .\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n ggsn 0 gtp-version 1\n\
-         {policy} encryption gea {geas}\n{sgsn}ns\n bind udp local\n  listen 192.0.2.2 23000\n  accept-ipaccess\nbssgp\n{}",
+         {policy} encryption gea {geas}\n{sgsn}ns\n bind udp local\n  listen 192.0.2.2 23000\n  accept-ipaccess\n{bind}bssgp\n{}",
         ends("127.0.0.1")
     )
 }
@@ -181,6 +185,16 @@ fn database(bed: &Bed, setup: &Setup) -> Result<(), TestbedError> {
 /// # Errors
 /// Who could not be started, and why.
 pub fn start(bed: &mut Bed, setup: &Setup) -> Result<(), TestbedError> {
+    start_core(bed, setup)?;
+    bed.start(("bss", At::Radio), "gannet", &["bss", "-c", "bss.cfg", "--pcap", GB])?;
+    bed.until("the VTY of the BSS", |bed| bed.vty(At::Radio, BSS, "show cells")).map(drop)
+}
+
+/// Starts HLR, GGSN and SGSN.
+///
+/// # Errors
+/// Who could not be started, and why.
+pub fn start_core(bed: &mut Bed, setup: &Setup) -> Result<(), TestbedError> {
     database(bed, setup)?;
     std::fs::create_dir(bed.directory().join(GGSN_STATE))?;
     for (name, text) in [
@@ -199,11 +213,16 @@ pub fn start(bed: &mut Bed, setup: &Setup) -> Result<(), TestbedError> {
         Peer::Osmocom => bed.start(("sgsn", At::Core), "osmo-sgsn", &["-c", "sgsn.cfg"])?,
     }
     bed.until("the VTY of the SGSN", |bed| bed.vty(At::Core, SGSN, "show ns"))?;
-    if setup.asks_hlr {
-        until_linked(bed)?;
-    }
-    bed.start(("bss", At::Radio), "gannet", &["bss", "-c", "bss.cfg", "--pcap", GB])?;
-    bed.until("the VTY of the BSS", |bed| bed.vty(At::Radio, BSS, "show cells")).map(drop)
+    if setup.asks_hlr { until_linked(bed) } else { Ok(()) }
+}
+
+/// The USIM.
+///
+/// # Errors
+/// Where its keys cannot be read.
+pub fn usim() -> Result<Usim, TestbedError> {
+    let key = |digits: &str| digits.parse().map_err(|error| failed("the USIM", format!("{error}")));
+    Ok(Usim::new(key(K)?, key(OPC)?))
 }
 
 /// Starts the HLR.

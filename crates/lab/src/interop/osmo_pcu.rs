@@ -146,7 +146,7 @@ fn quiet_and_restarts(bed: &mut Bed, dialect: Dialect, minutes: u32) -> Result<F
     let ns = until_the_cell_is_up(bed)?;
     let expected = match dialect {
         Dialect::IpAccess => "NSVCI 00101",
-        Dialect::IpSns => "IP-SNS CONFIGURED",
+        Dialect::IpSns => "State: 'CONFIGURED'",
     };
     if !ns.contains(expected) {
         return Err(failed(expected, ns));
@@ -207,7 +207,7 @@ fn unblocked(ns: &str) -> bool {
 fn cell_is_up(bed: &Bed) -> Option<String> {
     let ns = show_ns(bed)?;
     let bvcs = bed.vty(At::Core, SGSN, "show bssgp stats")?;
-    let up = |line: &str| line.contains("BVCI 00002: UNBLOCKED");
+    let up = |line: &str| line.contains("BVCI     2,") && line.ends_with("STATE: UNBLOCKED");
     (unblocked(&ns) && bvcs.lines().any(up)).then_some(ns)
 }
 

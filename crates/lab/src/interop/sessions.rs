@@ -13,6 +13,8 @@ type Result = core::result::Result<Found, TestbedError>;
 
 const ACTIVATE_REJECT: &str = "gsm_a.dtap.msg_sm_type == 0x43";
 const DEACTIVATE: &str = "gsm_a.dtap.msg_sm_type == 0x46";
+/// The cause of osmo-sgsn before it has the subscription: requested service option not subscribed.
+const NOT_YET: &str = "33";
 
 /// Two primary contexts to two access points, each with an address of its own.
 pub fn contexts(bed: &mut Bed) -> Result {
@@ -125,12 +127,21 @@ pub fn ggsn_reject(bed: &mut Bed) -> Result {
     // Not ciphered, so that the cause can be read.
     network::start(bed, &Setup { geas: "0", apn: "nowhere", ..Setup::default() })?;
     until_on_gb(bed, "ACTIVATE PDP CONTEXT REJECT", ACTIVATE_REJECT)?;
+    if bed.sgsn == Peer::Osmocom
+        && first(&frames(bed, GB, ACTIVATE_REJECT, &["gsm_a.gm.sm.cause"])?) == NOT_YET
+    {
+        // It has accepted the attach before the HLR has told it the subscription (accepts-early).
+        network::order(bed, "mobile 1 activate")?;
+        let other = format!("{ACTIVATE_REJECT} && gsm_a.gm.sm.cause != {NOT_YET}");
+        until_on_gb(bed, "ACTIVATE PDP CONTEXT REJECT with the GGSN's cause", &other)?;
+    }
     let shown = until_mobile(bed, " attached ")?;
     if shown.contains("NSAPI") {
         return Err(failed("show mobile 1", shown));
     }
     bed.stop(&["bss"]);
-    let sm = first(&frames(bed, GB, ACTIVATE_REJECT, &["gsm_a.gm.sm.cause"])?);
+    let rows = frames(bed, GB, ACTIVATE_REJECT, &["gsm_a.gm.sm.cause"])?;
+    let sm = rows.last().and_then(|row| row.first()).cloned().unwrap_or_default();
     bed.end_captures();
     let gtp = first(&frames(bed, CORE, "gtp.message == 0x11", &["gtp.cause"])?);
     if (gtp.as_str(), sm.as_str()) != ("219", "27") {

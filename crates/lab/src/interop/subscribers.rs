@@ -88,6 +88,10 @@ const CANCEL_RESULT: &str = "gsup.msg_type == 0x1e && tcp.dstport == 4222";
 const UNKNOWN_IMSI: &str = "001010000000099";
 const CANCEL_ERROR: &str = "gsup.msg_type == 0x1d && gsup.cause == 0x02 && tcp.dstport == 4222";
 const CREATE_REQUEST: &str = "gtp.message == 0x10";
+/// The selection mode of an access point that the subscription names, and of one that the mobile names and the subscription's
+/// wildcard allows (29.060 clause 7.7.12).
+const VERIFIED: &str = "0,";
+const NOT_VERIFIED: &str = "1,";
 /// Detach from GPRS without another attach (04.08 clause 10.5.5.5 [24.008]).
 const NO_REATTACH: &str = "2";
 
@@ -110,8 +114,6 @@ pub fn location_cancel(bed: &mut Bed) -> Result {
             "comes from osmo-hlr now: interop/README.md says that it does not",
         ));
     }
-    let created = frames(bed, CORE, CREATE_REQUEST, &["gtp.sel_mode", "gtp.ext_rat_type", "gtp.ext_imeisv"])?;
-    let created = created.first().map(|row| row.join(", ")).unwrap_or_default();
     neighbour.tells_sgsn_of(UNKNOWN_IMSI, cancel(CancelType::Update))?;
     until_in(bed, CORE, "LocationCancelError with cause 2 for an unknown subscriber", CANCEL_ERROR)?;
     neighbour.tells_sgsn(cancel(CancelType::Update))?;
@@ -136,6 +138,8 @@ pub fn location_cancel(bed: &mut Bed) -> Result {
     bed.until("LocationCancelResult for both", |bed| {
         count(bed, CORE, CANCEL_RESULT).is_ok_and(|results| results >= 2).then_some(())
     })?;
+    let created = frames(bed, CORE, CREATE_REQUEST, &["gtp.sel_mode", "gtp.ext_rat_type", "gtp.ext_imeisv"])?;
+    let created = created.first().map(|row| row.join(", ")).unwrap_or_default();
     let rows = frames(bed, GB, DETACH_REQUEST, &["gsm_a.gm.gmm.type_of_detach", "gsm_a.gm.gmm.cause"])?;
     let by_withdrawal = rows.get(before..).unwrap_or_default();
     let last = by_withdrawal.last().map(|row| row.join(", cause ")).unwrap_or_default();
@@ -146,8 +150,12 @@ pub fn location_cancel(bed: &mut Bed) -> Result {
          context left",
         by_withdrawal.len()
     );
-    let found = Found::of(Payload::Clear, fact);
+    let mut found = Found::of(Payload::Clear, fact);
+    if bed.sgsn == Peer::Osmocom && created.starts_with(VERIFIED) {
+        found = found.but(differences::SELECTION_MODE);
+    }
     match bed.sgsn {
+        Peer::Gannet if !created.starts_with(NOT_VERIFIED) => Err(failed("the selection mode", found.fact)),
         Peer::Gannet if told > 0 || by_withdrawal.len() != 1 || kind != Some(NO_REATTACH) => {
             Err(failed("the cancellations", found.fact))
         }

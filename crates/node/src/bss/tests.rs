@@ -67,7 +67,7 @@ impl World {
             around: Surroundings::new(1, 64, Quiet::default()),
             bss,
             sgsn_around: Surroundings::new(2, 64, Quiet::default()),
-            ns: NsEntity::new(NsConfig::new(NsRole::Sgsn, 0)),
+            ns: NsEntity::new(NsConfig { open: vec![Port(0)], ..NsConfig::new(NsRole::Sgsn, 0) }),
             bvcs: Bvcs::new(bvc::Config::new(Role::Sgsn)),
             uplink: Vec::new(),
             unitdata: Vec::new(),

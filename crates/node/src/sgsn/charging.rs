@@ -280,7 +280,7 @@ impl Sgsn {
         let mobile = self.mobiles.get(slot)?;
         let (bearer, context) = mobile.bearer(nsapi).zip(mobile.sm().get(nsapi))?;
         let path = bearer.tunnel.and_then(|tunnel| self.gtp.paths().get(tunnel.control_path))?;
-        let (apn, _) = self.access_points.get(context.apn()).filter(|_| context.is_active())?;
+        let apn = self.access_points.get(context.apn()).filter(|_| context.is_active())?;
         let name = bearer.name;
         let charging_id = charging.charging_id.take_if(|(of, _)| *of == name).map(|(_, id)| id);
         let account = Account {

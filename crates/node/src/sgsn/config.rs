@@ -1,9 +1,11 @@
 //! What an operator may choose about an SGSN.
 
+use super::GB;
 use super::admission::AdmissionConfig;
 use super::flows::{Ingress, QueueConfig};
 use super::quality::Ceilings;
 use super::subscribers::SubscriberConfig;
+use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_machine::Port;
 use gannet_machine::time::Duration;
@@ -15,6 +17,7 @@ use gannet_proto::sm::network::SmConfig;
 use gannet_proto::user_plane::{UNCONFIRMED_OCTETS_MAX, UserPlaneConfig};
 use gannet_qos::class::CellClass;
 use gannet_wire::id::{Nsei, Nsvci};
+use gannet_wire::l3::ie::SmCause;
 
 /// A GGSN that the SGSN knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub struct GgsnPeer {
 pub struct ApnRoute {
     /// Network identifier without operator identifier; `*` for every other.
     pub apn: String,
+    /// For subscribers whose IMSI begins with these digits; empty for all.
+    pub imsi_prefix: String,
     /// Index in [`SgsnConfig::ggsns`].
     pub ggsn: usize,
 }
@@ -78,16 +83,16 @@ pub struct SgsnConfig {
     pub gmm: GmmConfig,
     /// Timers of session management.
     pub sm: SmConfig,
+    /// With which cause the contexts of a GGSN that has restarted end at the mobiles.
+    pub ggsn_restart_cause: SmCause,
     /// Timers of the network service.
     pub ns: NsTimers,
     /// Network service entities and NS-VCs at most.
     pub nses_max: usize,
     /// NS-VCs that are known before the BSS speaks: the SGSN resets them.
     pub nsvcs: Vec<NsvcConfig>,
-    /// Make an NS-VC for a BSS that introduces itself with NS-RESET.
-    pub accept_dynamic: bool,
-    /// Ports of NS at which none is made all the same.
-    pub closed: Vec<Port>,
+    /// Ports of NS at which an NS-VC is made for a BSS that introduces itself with NS-RESET.
+    pub open: Vec<Port>,
     /// The IP sub-network service.
     pub ip_sns: IpSns,
     /// Who may be served, and how mobiles prove who they are.
@@ -206,12 +211,23 @@ impl Default for Policing {
 pub struct NsvcConfig {
     /// Its NSE.
     pub nsei: Nsei,
-    /// Its number.
-    pub nsvci: Nsvci,
+    /// Its number; `None` for one that is never reset or blocked.
+    pub nsvci: Option<Nsvci>,
     /// At which of our ports of NS.
     pub port: Port,
     /// The BSS's endpoint.
     pub peer: SocketAddr,
+    /// Its shares of signalling and of data, of one without number.
+    pub weights: (u8, u8),
+}
+
+impl fmt::Display for NsvcConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.nsvci {
+            Some(nsvci) => write!(f, "NSEI {} NSVCI {nsvci}", self.nsei),
+            None => write!(f, "NSEI {}, endpoint {}", self.nsei, self.peer),
+        }
+    }
 }
 
 /// What an SGSN does of the IP sub-network service (48.016 clause 6.2).
@@ -219,10 +235,8 @@ pub struct NsvcConfig {
 pub struct IpSns {
     /// The endpoints of NSEs that introduce themselves, with their weights.
     pub endpoints: Vec<LocalEndpoint>,
-    /// Know an NSE whose BSS introduces itself with SNS-SIZE.
-    pub accept_dynamic: bool,
-    /// Ports at which none becomes known all the same.
-    pub closed: Vec<Port>,
+    /// Ports at which an NSE becomes known whose BSS introduces itself with SNS-SIZE.
+    pub open: Vec<Port>,
     /// NSEs that are to speak IP-SNS, each with its endpoints.
     pub nses: Vec<(Nsei, Vec<LocalEndpoint>)>,
 }
@@ -320,11 +334,11 @@ impl Default for SgsnConfig {
             apns: Vec::new(),
             gmm: GmmConfig::default(),
             sm: SmConfig::default(),
+            ggsn_restart_cause: SmCause::ReactivationRequired,
             ns: NsTimers::default(),
             nses_max: 256,
             nsvcs: Vec::new(),
-            accept_dynamic: true,
-            closed: Vec::new(),
+            open: vec![GB],
             ip_sns: IpSns::default(),
             subscribers: SubscriberConfig::default(),
             flow: flow_control::Config::default(),

@@ -5,6 +5,7 @@
 //! have memory of their own, which belongs to the mobile and travels with it.
 
 use super::directory::BvcAddress;
+use super::messages::MobileCounters;
 use super::quality::Treatment;
 use super::subscribers::Subscriber;
 use super::user_plane::Unconfirmed;
@@ -126,6 +127,9 @@ struct Signalling {
     /// Its wrong transaction identifier flag has had its log line.
     #[serde(skip)]
     wrong_flag_said: bool,
+    /// What its signalling has been; it begins anew where it arrives.
+    #[serde(skip)]
+    counters: MobileCounters,
 }
 
 /// SNDCP, and what the node has to know of it.
@@ -164,6 +168,17 @@ impl Mobile {
     #[must_use]
     pub const fn imsi(&self) -> Option<Imsi> {
         self.gmm.imsi()
+    }
+
+    /// What its signalling has been.
+    #[must_use]
+    pub fn counters(&self) -> &MobileCounters {
+        &self.signalling.counters
+    }
+
+    /// The same, to count.
+    pub(super) fn counters_mut(&mut self) -> &mut MobileCounters {
+        &mut self.signalling.counters
     }
 
     /// What the HLR has said, where one was asked.
@@ -418,6 +433,6 @@ mod tests {
         let elsewhere = [size_of::<Signalling>(), GmmContext::ELSEWHERE, LlcContext::ELSEWHERE].map(block);
         let octets = Slots::<Mobile>::PLACE + elsewhere.iter().sum::<usize>();
         // Of the 1 KiB that an attached mobile may take with its names, queues and rules in all tables.
-        assert!(octets <= 608, "{octets}");
+        assert!(octets <= 624, "{octets}");
     }
 }

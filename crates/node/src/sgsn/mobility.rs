@@ -134,12 +134,22 @@ impl Sgsn {
                     self.tell(SgsnEvent::Attached { imsi });
                 }
             }
-            GmmAction::Updated => self.charged(cx, slot, ChargedEvent::Update, None),
+            GmmAction::Updated => {
+                if let Some(mobile) = self.mobiles.get_mut(slot) {
+                    mobile.counters_mut().count(|counters| &mut counters.updates);
+                }
+                self.charged(cx, slot, ChargedEvent::Update, None);
+            }
             GmmAction::NPduNumbers(numbers) => self.n_pdu_numbers(cx, slot, &numbers),
             GmmAction::CellChanged { old, new } => self.cell_changed(cx, slot, old, new),
             GmmAction::MmStateChanged(MmState::Ready) => self.within_reach(cx, slot),
             GmmAction::MmStateChanged(MmState::Standby | MmState::Idle) => {}
-            GmmAction::Page { imsi, ptmsi, rai, drx } => self.page(cx, imsi, ptmsi, rai, drx),
+            GmmAction::Page { imsi, ptmsi, rai, drx } => {
+                if let Some(mobile) = self.mobiles.get_mut(slot) {
+                    mobile.counters_mut().count(|counters| &mut counters.pagings);
+                }
+                self.page(cx, imsi, ptmsi, rai, drx);
+            }
             GmmAction::PagingFailed => {
                 self.discard_held(cx, slot, Drop::HeldUnanswered);
                 self.drop_queued(cx, slot, Instant(u64::MAX), Drop::HeldUnanswered);
@@ -186,6 +196,7 @@ impl Sgsn {
 
     /// Sends a GMM message with the TLLI that GMM says.
     pub(super) fn send_gmm(&mut self, cx: &mut Context<'_>, slot: Slot, tlli: Tlli, message: GmmMessage) {
+        self.stats.messages.gmm_sent(&message);
         let ciphered = goes_ciphered(&message);
         match cx.frames.copy_of(&L3Message::Gmm(message).to_vec()) {
             Some(frame) => self.send_sealed(cx, slot, tlli, frame, ciphered),
@@ -216,6 +227,7 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         match mobile.llc.unitdata_request(Sapi::GMM, true, ciphered, &mut frame) {
             Ok(()) => {
+                mobile.counters_mut().sent();
                 self.send_signalling(cx, slot, tlli, frame);
                 self.counted(slot);
             }

@@ -12,6 +12,7 @@
 //! | `uplink` | LL-PDU → layer 3 or N-PDU |
 //! | `downlink` | G-PDU → LL-PDU, and what is held while paging ([`held`]) |
 //! | `user_plane` | acknowledged mode and compression |
+//! | [`messages`] | how many messages of each kind came and went |
 //! | `mobility` | what GMM asks of the node |
 //! | `sessions` | what SM and GTP ask of the node |
 //! | [`flows`] | the queue of each PDP context, and who is served next |
@@ -46,6 +47,7 @@ pub mod subscribers;
 mod arriving;
 mod claimants;
 mod downlink;
+pub mod messages;
 mod mobility;
 mod sessions;
 mod strangers;
@@ -226,8 +228,14 @@ pub struct Stats {
     pub n_pdu_uplink: u64,
     /// LL-PDUs that went to BSSs.
     pub ll_pdu_downlink: u64,
+    /// Octets of them.
+    pub ll_octets_downlink: u64,
     /// LL-PDUs that came from BSSs.
     pub ll_pdu_uplink: u64,
+    /// Octets of them.
+    pub ll_octets_uplink: u64,
+    /// Messages of layer 3 by kind.
+    pub messages: messages::MessageCounters,
     /// Attach procedures that ended well.
     pub attached: u64,
     /// PDP context activations that ended well.

@@ -118,13 +118,22 @@ impl Sgsn {
     /// # Errors
     /// The first that could not be added, and why.
     pub fn add_configured_nsvcs(&mut self, cx: &mut Context<'_>) -> Result<(), (super::NsvcConfig, NsError)> {
+        let mut outputs = Batch::default();
+        let mut result = Ok(());
         for vc in self.config.nsvcs.clone() {
-            if self.gb.ns.find(vc.nsei, vc.nsvci).is_none() {
-                let added = self.gb.ns.add_static_vc(cx, vc.nsei, vc.nsvci, vc.port, vc.peer);
-                added.map_err(|error| (vc, error))?;
+            let (ns, nsei) = (&mut self.gb.ns, vc.nsei);
+            let added = match vc.nsvci {
+                Some(nsvci) if ns.find(nsei, nsvci).is_some() => continue,
+                Some(nsvci) => ns.add_static_vc(cx, nsei, nsvci, vc.port, vc.peer),
+                None => ns.add_static_endpoint(cx, nsei, (vc.port, vc.peer), vc.weights, &mut outputs),
+            };
+            if let Err(error) = added {
+                result = Err((vc, error));
+                break;
             }
         }
-        Ok(())
+        self.ns_outputs(cx, &mut outputs);
+        result
     }
 
     /// Makes the NSEs of the configuration speak IP-SNS that do not yet.
@@ -179,6 +188,7 @@ impl Sgsn {
             failure_delay: new.failure_delay,
             gmm: new.gmm,
             sm: new.sm,
+            ggsn_restart_cause: new.ggsn_restart_cause,
             ns: new.ns,
             ggsns: new.ggsns,
             apns: new.apns,
@@ -194,8 +204,7 @@ impl Sgsn {
             ip_sns: new.ip_sns,
             subscribers: new.subscribers,
             overload_interval: new.overload_interval,
-            accept_dynamic: new.accept_dynamic,
-            closed: new.closed,
+            open: new.open,
             echo_interval: new.echo_interval,
             echo_intervals: new.echo_intervals,
             t3_response: new.t3_response,

@@ -116,7 +116,7 @@ impl Sgsn {
             Some(Endpoint { nsapi, control, user, others })
         });
         let apns = mobile.sm().iter().filter_map(|(_, context)| {
-            let (apn, _) = self.access_points.get(context.apn())?;
+            let apn = self.access_points.get(context.apn())?;
             Some((context.apn(), apn))
         });
         let (key, endpoints, apns) = (self.contexts.key().id(), endpoints.collect(), apns.collect());
@@ -180,7 +180,10 @@ impl Sgsn {
         }
         let mut here = Vec::new();
         for (number, apn) in apns {
-            here.push((number, self.access_points.number_of(&apn).map_err(|_| ImportError::Full)?));
+            here.push((
+                number,
+                self.access_points.number_of(&apn, Some(imsi)).map_err(|_| ImportError::Full)?,
+            ));
         }
         mobile.sm_mut().renumber_apns(|number| {
             here.iter().find(|(there, _)| *there == number).map_or(number, |(_, here)| *here)

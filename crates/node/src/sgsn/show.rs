@@ -71,16 +71,23 @@ impl Sgsn {
         &self.gtp
     }
 
+    /// The link to the HLR is up.
+    #[must_use]
+    pub fn hlr_is_up(&self) -> bool {
+        self.subscribers.hlr().is_some_and(|hlr| hlr.is_up())
+    }
+
     /// Counters of the data path and of procedures.
     #[must_use]
     pub const fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// An access point by the number that a context has, and its GGSN.
+    /// An access point by the number that a context has, and the GGSN to which it leads a subscriber.
     #[must_use]
-    pub fn access_point(&self, number: u16) -> Option<&(Apn, GgsnPeer)> {
-        self.access_points.get(number)
+    pub fn access_point(&self, number: u16, imsi: Option<Imsi>) -> Option<(&Apn, Option<GgsnPeer>)> {
+        let apn = self.access_points.get(number)?;
+        Some((apn, self.access_points.ggsn_of(apn, imsi)))
     }
 
     /// Our TEID of a context, for both planes; `None` where it has no bearer.

@@ -48,7 +48,10 @@ impl Sgsn {
         // The answer may need its frame.
         drop(octets);
         match (message, header) {
-            (Some(Ok(L3Message::Gmm(message))), _) => self.stranger_message(cx, bvc, from, llc, message),
+            (Some(Ok(L3Message::Gmm(message))), _) => {
+                self.stats.messages.gmm_received(&message);
+                self.stranger_message(cx, bvc, from, llc, message);
+            }
             (Some(Err(error)), Some(Header::Gmm { skip: 0, message_type })) => {
                 self.answer_stranger(cx, from, llc, Stranger::Unreadable { message_type, error: &error });
             }
@@ -173,6 +176,7 @@ impl Sgsn {
         mut llc: LlcContext,
         answer: GmmMessage,
     ) {
+        self.stats.messages.gmm_sent(&answer);
         // It counts from where its former context was; what begins at zero would pass for a repetition. So the logical
         // links begin anew at both ends (LLGMM-RESET, 04.64 clauses 7.2.1.2 and 8.5.3.1).
         let mut reset = Batch::default();

@@ -51,6 +51,7 @@ impl Sgsn {
             cx.drop(Drop::BssgpMalformed, None);
             return;
         }
+        self.stats.ll_octets_uplink += frame.len() as u64;
         let from = Uplink { tlli, cell };
         match self.directory.by_tlli(bvc, tlli) {
             Some(slot) => {
@@ -115,14 +116,29 @@ impl Sgsn {
         if is_there || gmm.mm_state() == MmState::Idle || may_be_gmm(ll_pdu) {
             return false;
         }
+        self.drop_strayed(cx, slot, cell);
+        true
+    }
+
+    fn drop_strayed(&self, cx: &mut Context<'_>, slot: Slot, cell: Cell) {
+        let Some(gmm) = self.mobiles.get(slot).map(|mobile| &mobile.gmm) else { return };
         cx.drop_of(Drop::SgsnOtherRoutingArea, gmm.imsi());
-        let (name, there) = (gmm.name(), cell.id);
+        let (name, there, registered) = (gmm.name(), cell.id, gmm.routing_area());
         let text = format_args!(
             "{name}: an LL-PDU from cell {there} is dropped: the mobile is registered in routing area {registered} and \
              has not updated it"
         );
         cx.log(Category::Mm, Level::Info, text);
-        true
+    }
+
+    /// The same of layer 3, which cannot be told before it is deciphered: only what begins an attach, an update or a detach
+    /// comes from a routing area in which the mobile is neither registered nor about to be.
+    fn strays(&self, slot: Slot, from: Uplink, octets: &[u8]) -> bool {
+        let Some(gmm) = self.mobiles.get(slot).map(|mobile| &mobile.gmm) else { return false };
+        let (cell, there) = (gmm.cell(), from.cell.id.rai);
+        let is_there = there == gmm.routing_area() || there == cell.id.rai;
+        let moves = (cell.nsei, cell.bvci) != (from.cell.nsei, from.cell.bvci);
+        moves && !is_there && gmm.mm_state() != MmState::Idle && !begins_procedure(octets)
     }
 
     /// Does what follows from an LL-PDU. An intact one shows where the mobile is, whatever is in it; a GMM message
@@ -205,25 +221,31 @@ impl Sgsn {
     /// A layer 3 message on SAPI 1. On a link that has a cipher, what has to come ciphered is taken in no other way (04.08
     /// clause 4.7.1.2).
     fn layer3(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, octets: &[u8], ciphered: bool) {
+        if self.strays(slot, from, octets) {
+            return self.drop_strayed(cx, slot, from.cell);
+        }
         if octets.is_empty() {
             // Any LL-PDU answers a page, and phones send an empty one (04.08 clause 4.7.9.1.1).
             return self.gmm_heard(cx, slot, from);
         }
-        let Some(mobile) = self.mobiles.get(slot) else { return };
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        mobile.counters_mut().received();
         let in_the_clear = mobile.llc.ciphering().is_on() && !ciphered;
         match L3Message::parse(Direction::Uplink, octets) {
             Ok(message) if in_the_clear && message_goes_ciphered(&message) => {
-                cx.drop_of(Drop::LlcUnciphered, self.imsi_of(slot));
+                cx.drop_of(Drop::LlcUnciphered, mobile.imsi());
                 let name = mobile.gmm.name();
                 let text =
                     format_args!("{name}: a message in the clear is not taken, since the link is ciphered");
                 cx.log(Category::Mm, Level::Info, text);
             }
             Ok(L3Message::Gmm(message)) => {
+                self.stats.messages.gmm_received(&message);
                 let ciphered = ciphered && mobile.llc.ciphering().is_on();
                 self.gmm(cx, slot, GmmEvent::Message { message, from, ciphered });
             }
             Ok(L3Message::Sm { ti, ti_flag, message }) => {
+                self.stats.messages.sm_received(&message);
                 self.gmm_heard(cx, slot, from);
                 self.sm_message(cx, slot, ti, ti_flag, message);
             }
@@ -265,8 +287,15 @@ impl Sgsn {
 fn may_be_gmm(ll_pdu: &[u8]) -> bool {
     let Ok(layout) = llc::Header::parse(ll_pdu) else { return false };
     match layout.header.control {
-        _ if layout.header.sapi != Sapi::GMM => false,
-        Control::Ui { encrypted: true, .. } => true,
-        _ => ll_pdu.get(layout.info()).and_then(<[u8]>::first).is_some_and(|first| first & 0x0f == PD_GMM),
+        Control::Ui { encrypted: true, .. } => layout.header.sapi == Sapi::GMM,
+        Control::Ui { encrypted: false, .. } if layout.header.sapi == Sapi::GMM => {
+            ll_pdu.get(layout.info()).and_then(<[u8]>::first).is_some_and(|first| first & 0x0f == PD_GMM)
+        }
+        _ => false,
     }
+}
+
+/// ATTACH, DETACH or ROUTING AREA UPDATE REQUEST, whatever follows its type (04.08 clause 10.4 [24.008]).
+const fn begins_procedure(octets: &[u8]) -> bool {
+    matches!(octets, [PD_GMM, 0x01 | 0x05 | 0x08, ..])
 }

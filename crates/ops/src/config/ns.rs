@@ -179,13 +179,6 @@ impl NsConfig {
             let text = absent("ip-sns-default names bind", bind);
             problems.push(Problem::contradiction(Node::Ns, text));
         }
-        for bind in self.binds.iter().filter(|bind| bind.accept_ip_sns && self.ip_sns_default.is_empty()) {
-            let name = &bind.name;
-            let text = format!(
-                "bind udp {name}: 'accept-dynamic-ip-sns' needs 'ip-sns-default bind {name}' under 'ns'"
-            );
-            problems.push(Problem::incomplete(Node::Ns, text));
-        }
         for nse in &self.nses {
             let used = nse.nsvcs.iter().map(|nsvc| &nsvc.bind).filter(unknown);
             let used = used.map(|bind| absent(&format!("nse {} uses bind", nse.nsei), bind));
@@ -263,7 +256,8 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
 }
 
 fn install_sns_default(grammar: &mut Grammar<Sgsn>) {
-    let help = "Which socket an NSE gets that makes itself known by IP-SNS\nA socket\nIts name";
+    let help = "Which socket an NSE gets that makes itself known by IP-SNS; where none is named, each with \
+                'accept-dynamic-ip-sns'\nA socket\nIts name";
     let set = Action::<Sgsn>::Set(|edit| {
         let name = edit.args.text(0);
         let default = &mut edit.config.ns.ip_sns_default;

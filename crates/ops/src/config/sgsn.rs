@@ -52,7 +52,7 @@ pub struct SgsnConfig {
     pub gtp_retry: GtpRetry,
     /// GGSNs by their number.
     pub ggsns: BTreeMap<u8, GgsnPeer>,
-    /// Which GGSN an access point belongs to; looked up by [`SgsnConfig::ggsn_of`].
+    /// Which GGSN an access point belongs to.
     pub apns: Vec<ApnRoute>,
     /// Who may attach.
     pub access: Access,
@@ -378,31 +378,6 @@ impl GmmTimers {
     }
 }
 
-impl SgsnConfig {
-    /// The GGSN for a mobile and an access point: the name itself before `*`, and the longest IMSI prefix before none.
-    /// Where no route is configured at all, the GGSN with the lowest number, as osmo-sgsn does it.
-    ///
-    /// `apn` is compared without regard to case (03.03 clause 9 [23.003]); `imsi` is its digits.
-    #[must_use]
-    pub fn ggsn_of(&self, apn: &str, imsi: &str) -> Option<(u8, IpAddr)> {
-        let fits = |route: &&ApnRoute| {
-            (route.apn == "*" || route.apn.eq_ignore_ascii_case(apn))
-                && route.imsi_prefix.as_deref().is_none_or(|prefix| imsi.starts_with(prefix))
-        };
-        let best = self
-            .apns
-            .iter()
-            .filter(fits)
-            .max_by_key(|route| (route.apn != "*", route.imsi_prefix.as_ref().map_or(0, String::len)));
-        let number = match best {
-            Some(route) => route.ggsn,
-            None if self.apns.is_empty() => *self.ggsns.first_key_value()?.0,
-            None => return None,
-        };
-        Some((number, self.ggsns.get(&number)?.remote_ip?))
-    }
-}
-
 impl Element for Sgsn {
     type Config = SgsnConfig;
     type Operation = SgsnOperation;
@@ -472,17 +447,6 @@ impl Element for Sgsn {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_most_special_route_wins() {
-        let text = "sgsn\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n ggsn 1 remote-ip 127.0.0.3\n \
-             ggsn 2 remote-ip 127.0.0.4\n apn * ggsn 0\n apn internet ggsn 1\n apn internet imsi-prefix 00101 ggsn 2\n";
-        let config = crate::config::read::<Sgsn>("x", text).unwrap().config;
-        let number = |apn, imsi| config.ggsn_of(apn, imsi).map(|(number, _)| number);
-        assert_eq!(number("mms", "262010000000001"), Some(0));
-        assert_eq!(number("Internet", "262010000000001"), Some(1));
-        assert_eq!(number("internet", "001010000000001"), Some(2));
-    }
 
     #[test]
     fn timers_by_name() {

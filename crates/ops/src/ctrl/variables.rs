@@ -69,7 +69,8 @@ impl<'a> Query<'a> {
     /// Whether it asks for this group.
     #[must_use]
     pub fn is_of(&self, group: &Group) -> bool {
-        group.class.osmocom == self.group && group.index == self.index
+        group.class.osmocom == self.group
+            && (group.osmocom_index() == self.index || group.index == self.index)
     }
 
     /// The values of the group that it asks for: one alone, or `NAME VALUE;` for all.

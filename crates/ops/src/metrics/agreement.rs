@@ -29,11 +29,15 @@ fn is_of_a_cell(group: &Group) -> bool {
     !group.labels.iter().any(|(label, value)| *label == "bvci" && value == "0")
 }
 
-/// Leaves out what is listed twice, and has the node's own gauges say what is listed. Without the node's group, as where
+/// Leaves out what is listed twice, gives each index of Osmocom's to the first that has it, and has the node's own gauges say what is listed. Without the node's group, as where
 /// a single part was asked for, nothing is counted.
 pub fn agree(groups: &mut Vec<Group>) {
     let mut seen = std::collections::HashSet::new();
     groups.retain(|group| seen.insert((group.class.osmocom, group.labels.clone())));
+    let mut numbers = std::collections::HashSet::new();
+    for group in groups.iter_mut() {
+        group.number.take_if(|number| !numbers.insert((group.class.osmocom, number.clone())));
+    }
     for Sum { gauge, class, counts } in SUMS {
         let listed = groups.iter().filter(|group| group.class == class && counts(group)).count();
         let node = groups.iter_mut().find(|group| group.class.name.is_empty());

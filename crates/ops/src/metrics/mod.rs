@@ -22,11 +22,13 @@ pub mod agreement;
 pub mod http;
 mod marks;
 pub mod of_view;
+pub mod osmocom;
 pub mod prometheus;
 pub mod statsd;
 pub mod text;
 
 pub use marks::{Marks, Period, Rates};
+pub use osmocom::Known;
 
 use gannet_machine::drops::{Drop, DropCounters};
 
@@ -46,8 +48,8 @@ pub enum Kind {
 pub struct Metric {
     /// Lower case, words joined by underscores; once in its class.
     pub name: &'static str,
-    /// What osmo-sgsn calls a counter of the same meaning; statsd, CTRL and `show rate-counters` have it under that name.
-    pub osmocom: Option<&'static str>,
+    /// What osmo-sgsn calls a value of the same meaning; statsd, CTRL and `show rate-counters` have it under that name.
+    pub osmocom: Option<Known>,
     /// Counter or gauge.
     pub kind: Kind,
     /// What a person reads.
@@ -77,15 +79,21 @@ impl Metric {
 
     /// The same, which Osmocom calls so.
     #[must_use]
-    pub const fn known_as(self, osmocom: &'static str) -> Self {
-        Self { osmocom: Some(osmocom), ..self }
+    pub const fn known_as(self, name: &'static str, label: &'static str) -> Self {
+        Self { osmocom: Some(Known::counter(name, label)), ..self }
+    }
+
+    /// A gauge that Osmocom has with a unit.
+    #[must_use]
+    pub const fn known_as_gauge(self, known: Known) -> Self {
+        Self { osmocom: Some(known), ..self }
     }
 
     /// Its name where Osmocom's tools read it.
     #[must_use]
     pub const fn osmocom_name(&self) -> &'static str {
         match self.osmocom {
-            Some(name) => name,
+            Some(known) => known.name,
             None => self.name,
         }
     }
@@ -155,6 +163,10 @@ pub struct Group {
     pub index: String,
     /// Which one, for Prometheus.
     pub labels: Vec<(&'static str, String)>,
+    /// Which one in Osmocom's tools, where that is another index.
+    pub number: Option<String>,
+    /// What a statsd calls it in the place of its index, where Osmocom gives it a name.
+    pub title: Option<String>,
     /// Its values.
     pub metrics: Vec<Metric>,
 }
@@ -163,7 +175,7 @@ impl Group {
     /// A group that there is once: number 0, without labels.
     #[must_use]
     pub fn single(class: &'static Class) -> Self {
-        Self { class, index: "0".to_owned(), labels: Vec::new(), metrics: Vec::new() }
+        Self::of(class, "0".to_owned(), Vec::new())
     }
 
     /// A group with labels. Its index is made of their values.
@@ -172,7 +184,23 @@ impl Group {
         let values: Vec<&str> = labels.iter().map(|(_, value)| value.as_str()).collect();
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
         let index = values.join("-").chars().map(plain).collect();
-        Self { class, index, labels, metrics: Vec::new() }
+        Self::of(class, index, labels)
+    }
+
+    const fn of(class: &'static Class, index: String, labels: Vec<(&'static str, String)>) -> Self {
+        Self { class, index, labels, number: None, title: None, metrics: Vec::new() }
+    }
+
+    /// The same, which Osmocom's tools know by this index, and a statsd perhaps by a name.
+    #[must_use]
+    pub fn numbered(self, number: impl ToString, title: Option<String>) -> Self {
+        Self { number: Some(number.to_string()), title, ..self }
+    }
+
+    /// Its index where Osmocom's tools read it.
+    #[must_use]
+    pub fn osmocom_index(&self) -> &str {
+        self.number.as_deref().unwrap_or(&self.index)
     }
 
     /// Adds a value.
@@ -224,7 +252,8 @@ pub(crate) mod tests {
     pub(crate) fn groups() -> Vec<Group> {
         let mut node = Group::single(&NODE);
         node.add(
-            Metric::counter("ll_pdu_downlink", "LL-PDUs that went to BSSs", 7).known_as("llc:dl_packets"),
+            Metric::counter("ll_pdu_downlink", "LL-PDUs that went to BSSs", 7)
+                .known_as("llc:dl_packets", "Sent"),
         );
         node.add(Metric::gauge("mobiles", "Mobiles", 2));
         node.add(Metric::of_drop(Drop::NoFrame, 0));

@@ -1,7 +1,7 @@
 //! Groups from what `show …` prints.
 
-use super::{Class, Group, Level, Metric};
-use crate::view::{Bvc, Cell, GgsnApn, GgsnPeer, NsVc};
+use super::{Class, Group, Known, Level, Metric};
+use crate::view::{Bvc, Cell, GgsnApn, GgsnPeer, NsVc, NsVcStats};
 use gannet_wire::id::Nsei;
 
 const fn of_peers(name: &'static str, osmocom: &'static str, title: &'static str) -> Class {
@@ -9,9 +9,13 @@ const fn of_peers(name: &'static str, osmocom: &'static str, title: &'static str
 }
 
 /// An NS-VC.
-pub const NS_VC: Class = of_peers("ns_vc", "ns:nsvc", "NS-VC");
+pub const NS_VC: Class = of_peers("ns_vc", "ns:nsvc", "NSVC Peer Statistics");
+/// An NSE.
+pub const NSE: Class = of_peers("nse", "ns:nse", "NSE Peer Statistics");
+/// A socket of NS.
+pub const NS_BIND: Class = of_peers("ns_bind", "ns.bind", "NS Bind Statistics");
 /// A BVC.
-pub const BVC: Class = of_peers("bvc", "bssgp:bss_ctx", "BVC");
+pub const BVC: Class = of_peers("bvc", "bssgp:bss_ctx", "BSSGP Peer Statistics");
 /// A GGSN, seen from an SGSN.
 pub const GGSN: Class = of_peers("ggsn", "ggsn", "GGSN");
 /// An access point of a GGSN.
@@ -28,16 +32,18 @@ pub fn ns_vc(nsei: Nsei, vc: &NsVc) -> Group {
         Some(nsvci) => labels.push(("nsvci", nsvci.0.to_string())),
         None => labels.push(("remote", vc.remote.to_string())),
     }
-    let mut group = Group::labelled(&NS_VC, labels);
+    let mut group = Group::labelled(&NS_VC, labels).numbered(vc.number, Some(vc.title(nsei)));
     let stats = vc.stats.unwrap_or_default();
+    stats.counters().into_iter().for_each(|metric| group.add(metric));
+    group.add(stats.delay());
     let unblocked = u64::from(vc.state == "UNBLOCKED");
     for metric in [
-        Metric::gauge("unblocked", "1 while the NS-VC is unblocked", unblocked),
-        Metric::counter("rx_pdus", "NS PDUs received", stats.rx_pdus).known_as("packets:in"),
-        Metric::counter("rx_octets", "octets received", stats.rx_octets).known_as("bytes:in"),
-        Metric::counter("tx_pdus", "NS PDUs sent", stats.tx_pdus).known_as("packets:out"),
-        Metric::counter("tx_octets", "octets sent", stats.tx_octets).known_as("bytes:out"),
-        Metric::counter("alive_lost", "NS-ALIVE without an answer", stats.alive_lost).known_as("lost:alive"),
+        // Osmocom's tools have a counter of the name.
+        Metric::gauge("unblocked", "1 while the NS-VC is unblocked", unblocked).known_as_gauge(Known {
+            name: "in_service",
+            label: "NS-VC in service",
+            unit: "",
+        }),
         Metric::counter("resets", "how often the NS-VC was reset", stats.resets),
     ] {
         group.add(metric);
@@ -45,11 +51,31 @@ pub fn ns_vc(nsei: Nsei, vc: &NsVc) -> Group {
     group
 }
 
+/// An NSE: its NS-VCs together.
+#[must_use]
+pub fn nse(nsei: Nsei, stats: &NsVcStats) -> Group {
+    let mut group = Group::labelled(&NSE, vec![("nsei", nsei.0.to_string())]);
+    stats.counters().into_iter().for_each(|metric| group.add(metric));
+    group
+}
+
+/// A socket of NS, by its place in the configuration, and how many datagrams wait in front of it.
+#[must_use]
+pub fn ns_bind(place: usize, name: &str, waiting: u64) -> Group {
+    let known = Known { name: "tx_backlog_length", label: "Transmit backlog length", unit: "packets" };
+    let mut group = Group::labelled(&NS_BIND, vec![("bind", name.to_owned())]).numbered(place, None);
+    let help = "datagrams that wait in front of the socket";
+    group.add(Metric::gauge("waiting_datagrams", help, waiting).known_as_gauge(known));
+    group
+}
+
 /// A BVC with what waits for it.
 #[must_use]
 pub fn bvc(bvc: &Bvc) -> Group {
     let labels = vec![("nsei", bvc.nsei.0.to_string()), ("bvci", bvc.bvci.0.to_string())];
-    let mut group = Group::labelled(&BVC, labels);
+    let mut group = Group::labelled(&BVC, labels).numbered(bvc.bvci.0, None);
+    let stats = bvc.stats.unwrap_or_default();
+    stats.counters().into_iter().for_each(|metric| group.add(metric));
     let unblocked = u64::from(bvc.state == "UNBLOCKED");
     group.add(Metric::gauge("unblocked", "1 while the BVC is unblocked", unblocked));
     // A signalling BVC has no bucket (08.18 clause 8.2), yet the same metrics as all.
@@ -115,9 +141,13 @@ mod tests {
     #[test]
     fn labels_name_the_object() {
         let mut vc = NsVc {
+            number: 0,
             nsvci: Some(Nsvci(101)),
+            local: None,
             remote: "127.0.0.1:22000".parse().unwrap(),
             state: "UNBLOCKED",
+            since: gannet_machine::time::Duration(0),
+            is_configured: false,
             weights: None,
             stats: Some(NsVcStats { rx_pdus: 7, ..NsVcStats::default() }),
         };
@@ -151,6 +181,7 @@ mod tests {
             rate_octets_per_s: 2,
             bucket_octets: 3,
             queued_pdus: 4,
+            queued_pdus_max: 30,
             queued_octets: 5,
             queued_ms: 6,
             guaranteed_octets_per_s: 7,
@@ -158,6 +189,6 @@ mod tests {
         let cell = bvc(&view);
         assert_eq!(names(&signalling), names(&cell));
         let values: Vec<u64> = cell.metrics.iter().map(|metric| metric.value).collect();
-        assert_eq!(values, [0, 1, 2, 3, 4, 5, 7]);
+        assert_eq!(values, [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 7]);
     }
 }

@@ -69,7 +69,8 @@ impl Reporter {
 
 /// Colons part a name from its value there, so within a name they are dots.
 fn name(prefix: &str, group: &Group, metric: &str, out: &mut String) {
-    for part in [prefix, group.class.osmocom, &group.index, metric] {
+    let index = group.title.as_deref().unwrap_or_else(|| group.osmocom_index());
+    for part in [prefix, group.class.osmocom, index, metric] {
         if !out.is_empty() {
             out.push('.');
         }

@@ -2,7 +2,7 @@
 
 use super::Or;
 use core::fmt;
-use gannet_wire::id::{Imsi, Nsapi, Sapi, Tlli};
+use gannet_wire::id::{Bvci, Imsi, Nsapi, Nsei, Sapi, Tlli};
 
 /// The logical links of a mobile.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,10 +15,44 @@ pub struct Llc {
     pub tlli_old: Option<Tlli>,
     /// `GEA0` to `GEA4`; never the key.
     pub cipher: String,
-    /// N201-U of each SAPI, in octets.
-    pub n201_u: Vec<(Sapi, u16)>,
-    /// Those of them that are in acknowledged mode.
-    pub links: Vec<Link>,
+    /// The cell in which it was heard last.
+    pub bvc: (Nsei, Bvci),
+    /// IOV-UI.
+    pub iov_ui: u32,
+    /// Each SAPI.
+    pub sapis: Vec<LlcSapi>,
+}
+
+/// One SAPI of a mobile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LlcSapi {
+    /// Which.
+    pub sapi: Sapi,
+    /// V(U) and V(UR).
+    pub unnumbered: (u16, u16),
+    /// T200 in tenths of a second, and N200.
+    pub t200_n200: (u16, u8),
+    /// N201-U and N201-I, in octets.
+    pub n201: (u16, u16),
+    /// Its acknowledged mode, where it has one.
+    pub link: Option<Link>,
+}
+
+impl fmt::Display for LlcSapi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sapi, unnumbered: (vu, vur), t200_n200: (tenths, n200), n201: (u, i), link } = self;
+        let (vs, va, vr) = link.map_or((0, 0, 0), |link| link.variables);
+        let state = link.map_or("ADM", |link| link.state);
+        let again = link.map_or(0, |link| link.retransmissions);
+        writeln!(
+            f,
+            " SAPI {:2} State {state} VUsend={vu}, VUrecv={vur} Vsent={vs} Vack={va} Vrecv={vr}, RetransCtr={again}",
+            sapi.0
+        )?;
+        let (down, up) = link.map_or((0, 0), |link| link.windows);
+        writeln!(f, "  T200={}, N200={n200}, N201-U={u}, N201-I={i}, kD={down}, kU={up}", tenths / 10)?;
+        link.iter().try_for_each(|link| link.fmt(f))
+    }
 }
 
 /// A logical link in acknowledged mode, or on its way to it or from it.
@@ -59,10 +93,15 @@ impl fmt::Display for Link {
 
 impl fmt::Display for Llc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { imsi, tlli, tlli_old, cipher, n201_u, links } = self;
-        writeln!(f, "LLME of IMSI {}: TLLI {} (old {}) {cipher}", Or(imsi), Or(tlli), Or(tlli_old))?;
-        n201_u.iter().try_for_each(|(sapi, octets)| writeln!(f, "  LLE SAPI {sapi}: N201-U {octets}"))?;
-        links.iter().try_for_each(|link| link.fmt(f))
+        let Self { imsi, tlli, tlli_old, cipher, bvc: (nsei, bvci), iov_ui, sapis } = self;
+        let state = if tlli.is_some() { "TLLI Assigned" } else { "TLLI Unassigned" };
+        let (tlli, old) = (tlli.unwrap_or(Tlli::UNASSIGNED), tlli_old.unwrap_or(Tlli::UNASSIGNED));
+        writeln!(
+            f,
+            "TLLI {tlli} (Old TLLI {old}) BVCI={bvci} NSEI={nsei} {cipher}: IOV-UI=0x{iov_ui:06x}: State {state}, IMSI {}",
+            Or(imsi)
+        )?;
+        sapis.iter().try_for_each(|sapi| sapi.fmt(f))
     }
 }
 
@@ -71,6 +110,8 @@ impl fmt::Display for Llc {
 pub struct Sndcp {
     /// Its mobile's IMSI.
     pub imsi: Option<Imsi>,
+    /// Its mobile's TLLI.
+    pub tlli: Tlli,
     /// Which.
     pub nsapi: Nsapi,
     /// What carries it.
@@ -93,8 +134,9 @@ fn ratio((octets, compressed): (u32, u32)) -> String {
 
 impl fmt::Display for Sndcp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { imsi, nsapi, sapi, next_n_pdu, acknowledged, compression, octets } = self;
-        write!(f, "SNDCP of IMSI {} NSAPI {nsapi}: SAPI {sapi}, ", Or(imsi))?;
+        let Self { imsi, tlli, nsapi, sapi, next_n_pdu, acknowledged, compression, octets } = self;
+        writeln!(f, " TLLI {tlli} SAPI={sapi} NSAPI={nsapi}:")?;
+        write!(f, "  IMSI {}, ", Or(imsi))?;
         match acknowledged {
             Some((unconfirmed, next)) => {
                 write!(
@@ -135,15 +177,23 @@ mod tests {
     fn each_line_says_whose_it_is() {
         let imsi = "001010000000001".parse().ok();
         let tlli = Some(Tlli(0xc000_0001));
-        let n201_u = vec![(Sapi::GMM, 400), (Sapi::DATA3, 500)];
-        let llc = Llc { imsi, tlli, tlli_old: None, cipher: "GEA3".to_owned(), n201_u, links: vec![LINK] };
+        let of = |sapi, n201, link| LlcSapi { sapi, unnumbered: (4, 5), t200_n200: (50, 3), n201, link };
+        let sapis = vec![of(Sapi::GMM, (400, 0), None), of(Sapi::DATA3, (500, 1503), Some(LINK))];
+        let bvc = (Nsei(101), Bvci(2));
+        let llc = Llc { imsi, tlli, tlli_old: None, cipher: "GEA3".to_owned(), bvc, iov_ui: 0, sapis };
         assert_eq!(
             llc.to_string(),
-            "LLME of IMSI 001010000000001: TLLI c0000001 (old -) GEA3\n  LLE SAPI 1: N201-U 400\n  LLE SAPI 3: N201-U 500\n  LLE SAPI 3: ABM, \
-             N201-I 1503, T200 5.0 s, N200 3, window 16 sent 8 received, V(S) 7 V(A) 5 V(R) 9, 2 SN-PDUs not acknowledged, 1 I frames sent again\n"
+            "TLLI c0000001 (Old TLLI ffffffff) BVCI=2 NSEI=101 GEA3: IOV-UI=0x000000: State TLLI Assigned, IMSI 001010000000001\n \
+             SAPI  1 State ADM VUsend=4, VUrecv=5 Vsent=0 Vack=0 Vrecv=0, RetransCtr=0\n  \
+             T200=5, N200=3, N201-U=400, N201-I=0, kD=0, kU=0\n \
+             SAPI  3 State ABM VUsend=4, VUrecv=5 Vsent=7 Vack=5 Vrecv=9, RetransCtr=1\n  \
+             T200=5, N200=3, N201-U=500, N201-I=1503, kD=16, kU=8\n  \
+             LLE SAPI 3: ABM, N201-I 1503, T200 5.0 s, N200 3, window 16 sent 8 received, V(S) 7 V(A) 5 V(R) 9, \
+             2 SN-PDUs not acknowledged, 1 I frames sent again\n"
         );
         let bare = Sndcp {
             imsi,
+            tlli: Tlli(0xc000_0001),
             nsapi: Nsapi(5),
             sapi: Sapi::DATA3,
             next_n_pdu: 7,
@@ -151,7 +201,7 @@ mod tests {
             compression: Vec::new(),
             octets: None,
         };
-        let whose = "SNDCP of IMSI 001010000000001 NSAPI 5: SAPI 3, ";
+        let whose = " TLLI c0000001 SAPI=3 NSAPI=5:\n  IMSI 001010000000001, ";
         assert_eq!(bare.to_string(), format!("{whose}next N-PDU 7\n"));
         let sure = Sndcp {
             acknowledged: Some((3, 9)),

@@ -24,12 +24,16 @@ mod node;
 
 pub use counters::{DropCount, Explanation, Why, drops};
 pub use gb::{Bvc, BvcStats, FlowControl, IpSns, NsBind, NsVc, NsVcStats, Nse};
-pub use links::{Link, Llc, Sndcp};
-pub use mobile::{Cell, MmContext, Mobile, PdpContext, Qos, Subscriber, Treatment, Volumes};
+pub use links::{Link, Llc, LlcSapi, Sndcp};
+pub use mobile::{
+    AtSgsn, CachedSubscriber, Cell, MmContext, MmCounters, Mobile, PdpContext, Qos, Subscriber, Treatment,
+    Volumes,
+};
 pub use node::{GgsnApn, GgsnPeer, GgsnSummary, SgsnSummary, Store, Table};
 
 use core::fmt;
-use gannet_machine::time::Instant;
+use core::net::SocketAddr;
+use gannet_machine::time::{Duration, Instant};
 
 /// A value that may be unknown.
 struct Or<'a, T>(&'a Option<T>);
@@ -40,6 +44,26 @@ impl<T: fmt::Display> fmt::Display for Or<'_, T> {
             Some(value) => value.fmt(f),
             None => f.pad("-"),
         }
+    }
+}
+
+/// How long something lasts, as osmo-sgsn writes it.
+struct Ago(Duration);
+
+impl fmt::Display for Ago {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.0 / 1_000_000_000;
+        let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
+        write!(f, "{days}d {hours}h {}m {}s", seconds / 60 % 60, seconds % 60)
+    }
+}
+
+/// An endpoint, as osmo-sgsn writes it.
+struct Endpoint(SocketAddr);
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}]:{}", self.0.ip(), self.0.port())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Or, Seconds};
 use core::fmt;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use gannet_machine::time::Instant;
 
 /// How full a table is.
@@ -25,6 +25,8 @@ impl fmt::Display for Table {
 /// `show sgsn`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SgsnSummary {
+    /// The HLR that is asked, and whether the link to it is up.
+    pub hlr: Option<(SocketAddr, bool)>,
     /// The address of GTP.
     pub gtp_address: IpAddr,
     /// The restart counter of GTP.
@@ -37,6 +39,11 @@ pub struct SgsnSummary {
 
 impl fmt::Display for SgsnSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((at, is_up)) = self.hlr {
+            let not = if is_up { "" } else { "not " };
+            writeln!(f, "  Remote authorization: {not}connected to {at} via GSUP")?;
+        }
+        writeln!(f, "  GSN: signalling {0}, user traffic {0}", self.gtp_address)?;
         writeln!(f, "SGSN: GTP at {}, restart counter {}", self.gtp_address, self.restart_counter)?;
         writeln!(f, "  running for {}", Seconds(self.uptime))?;
         self.tables.iter().try_for_each(|table| table.fmt(f))

@@ -35,6 +35,8 @@ pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {
     both("show pid", &format!("{show}\nThe number of the process"), SessionAction::Pid);
     both("show uptime", &format!("{show}\nHow long it runs"), SessionAction::Uptime);
     both("show online-help", &format!("{show}\nWhere to read more"), SessionAction::OnlineHelp);
+    let help = format!("{show}\nScheduling\nThe threads of this process, and where they may run");
+    both("show cpu-sched threads", &help, SessionAction::Threads);
     both("who", "Who has a session", SessionAction::Who);
     both(
         "terminal length <0-512>",
@@ -62,20 +64,22 @@ fn install_statistics<E: Element>(grammar: &mut Grammar<E>) {
     };
     let show = "Show the state of the node\nEvery counter and gauge";
     add(OPERATING, "show stats [skip-zero]", &format!("{show}\nOnly those above 0"), |args| {
-        Ok(Statistics::Show { level: Level::Global, skip_zero: args.get(0).is_some() })
+        Ok(Statistics::Show { level: None, skip_zero: args.get(0).is_some() })
     });
     let levels = "Of the node alone\nAnd of peers: NS-VCs, BVCs, GGSNs\nAnd of subscribers, who have none";
     let help = format!("{show}\nDown to which level\n{levels}\nOnly those above 0");
     add(OPERATING, "show stats level (global|peer|subscriber) [skip-zero]", &help, |args| {
         let level = Level::of_word(args.text(0));
         let level = level.ok_or_else(|| CommandError::new("There is no such level."))?;
-        Ok(Statistics::Show { level, skip_zero: args.get(1).is_some() })
+        Ok(Statistics::Show { level: Some(level), skip_zero: args.get(1).is_some() })
     });
     let help =
         "Show the state of the node\nEvery counter under the name that Osmocom gives it\nOnly those above 0";
     add(OPERATING, "show rate-counters [skip-zero]", help, |args| {
         Ok(Statistics::Rates { skip_zero: args.get(0).is_some() })
     });
+    let help = "Show the state of the node\nFor manuals\nTables of the counters that osmo-sgsn has, too";
+    add(OPERATING, "show asciidoc counters", help, |_| Ok(Statistics::Asciidoc));
     let enable = &[Node::Enable];
     add(enable, "stats report", "Statistics\nReport them now", |_| Ok(Statistics::Report));
     let help = "Statistics\nFrom now on 'show stats' and its like count from 0";

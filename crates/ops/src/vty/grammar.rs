@@ -50,6 +50,8 @@ nodes! {
     Stats = "config-stats";
     /// An SS7 instance, which Osmocom's files may have.
     Cs7 = "config-cs7";
+    /// Threads, which Osmocom's files may arrange.
+    CpuSched = "config-cpu-sched";
     /// What a file of Osmocom's may have and this element has not: all its lines are taken without effect.
     Ignored = "config-ignored";
     /// The SGSN.
@@ -89,6 +91,7 @@ impl Node {
             Self::Metrics => &["metrics"],
             Self::Stats => &["stats reporter statsd x"],
             Self::Cs7 => &["cs7 instance 0"],
+            Self::CpuSched => &["cpu-sched"],
             Self::Ignored => &["cs7 instance 0", "as a m3ua"],
             Self::Sgsn => &["sgsn"],
             Self::Mme => &["sgsn", "mme m"],

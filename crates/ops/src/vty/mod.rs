@@ -16,6 +16,7 @@ pub mod secrets;
 pub mod server;
 pub mod session;
 pub mod telnet;
+mod threads;
 
 pub use common::HELP;
 pub use grammar::{Action, Candidate, Command, Grammar, NoMatch, Node};
@@ -266,6 +267,8 @@ pub enum SessionAction {
     Uptime,
     /// `show online-help`
     OnlineHelp,
+    /// `show cpu-sched threads`.
+    Threads,
     /// `show startup-config`
     StartupConfig,
     /// `logp CATEGORY LEVEL .LOGMESSAGE`

@@ -34,6 +34,7 @@ file that is open.
 | all | `bind` under `line vty`, `ctrl` and `metrics` | an address |
 | SGSN | `gtp local-ip`, `gtp local-ipv6` | an address, which peers have been told |
 | SGSN | `bind udp ID` and `no bind ID` under `ns`, `listen`; `nsvc` and `ip-sns-bind` of a new socket | an address |
+| SGSN | `no nsvc`, `no nse` | an NS-VC that is there stays |
 | SGSN | `max-mobiles`, `max-pdp-contexts`, `max-cells`, `max-held-n-pdus`, `max-unconfirmed-octets`, `max-frames` | the size of a table |
 | SGSN | the first line `gtp-version 0` | the size of a table: that of contexts of GTPv0 at a driver |
 | SGSN | `ingress`, `gb-output`, `busy-poll`, `core`, `socket-buffer` | programs, rings and memory of the kernel |

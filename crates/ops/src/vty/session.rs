@@ -378,6 +378,7 @@ impl<E: Element> Session<E> {
             }
             SessionAction::Uptime => uptime::<E>(host.operator.uptime(), out),
             SessionAction::OnlineHelp => out.push_str(ONLINE_HELP),
+            SessionAction::Threads => super::threads::show(out),
             SessionAction::StartupConfig => return startup_config(host.operator, out),
             SessionAction::Say => {
                 let category = category_of(args.text(0)).unwrap_or(Category::Main);
@@ -418,7 +419,7 @@ impl<E: Element> Session<E> {
                 }
                 Act::List | Act::Help | Act::Who | Act::Version | Act::History | Act::RunningConfig => {}
                 Act::WriteFile | Act::WriteForced | Act::Length | Act::NoLength | Act::Log(_) => {}
-                Act::Pid | Act::Uptime | Act::OnlineHelp | Act::StartupConfig | Act::Say => {}
+                Act::Pid | Act::Uptime | Act::OnlineHelp | Act::Threads | Act::StartupConfig | Act::Say => {}
             }
         }
         self.run(Node::Enable, &words, host, out)
@@ -448,7 +449,8 @@ impl<E: Element> Session<E> {
         if self.closed {
             return;
         }
-        let name = E::common(operator.config()).hostname.as_deref().unwrap_or("Gannet");
+        let own = || format!("Gannet{}", E::NAME.to_uppercase());
+        let name = E::common(operator.config()).hostname.clone().unwrap_or_else(own);
         let prompt = match self.mode {
             Mode::View => format!("{name}> "),
             Mode::Enable => format!("{name}# "),

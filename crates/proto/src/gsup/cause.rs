@@ -7,14 +7,14 @@ use gannet_wire::l3::ie::GmmCause;
 /// The GMM cause for an ATTACH REJECT or ROUTING AREA UPDATE REJECT when the HLR refused with `cause`.
 ///
 /// GSUP has the causes of 04.08 clause 10.5.5.14 [24.008] itself. Those to which a mobile gives a meaning in a reject
-/// (clauses 4.7.3.1.4 and 4.7.5.1.4) are passed on. An unknown subscriber becomes cause 8, since "IMSI unknown in HLR" is
-/// none of them, and the mobile would try for ever. All others speak of the HLR's trouble with our message, or of
-/// procedures that have nothing to do with it: to the mobile that is a failure of the network.
+/// (clauses 4.7.3.1.4 and 4.7.5.1.4) are passed on. So is "IMSI unknown in HLR", after which it tries again as after any other
+/// cause: 29.010 has cause 8, which takes all services of all networks from a phone until it is switched off, and who has just
+/// got a subscription, or is somebody else's subscriber, loses them for nothing. All others speak of the HLR's trouble with
+/// our message, or of procedures that have nothing to do with it: to the mobile that is a failure of the network.
 #[must_use]
 pub const fn gmm_cause(cause: GmmCause) -> GmmCause {
     match (cause, Consequence::of(cause)) {
-        (GmmCause::ImsiUnknownInHlr, _) => GmmCause::GprsAndNonGprsNotAllowed,
-        (GmmCause::Congestion, _)
+        (GmmCause::Congestion | GmmCause::ImsiUnknownInHlr, _)
         | (_, Consequence::NoService | Consequence::OtherPlmn | Consequence::OtherLocationArea) => cause,
         (
             _,
@@ -77,13 +77,12 @@ mod tests {
 
     #[test]
     fn a_mobile_is_told_only_what_it_understands() {
-        let may_be_told = [3, 6, 7, 8, 11, 12, 13, 14, 15, 17, 22];
+        let may_be_told = [2, 3, 6, 7, 8, 11, 12, 13, 14, 15, 17, 22];
         for code in 0..=255 {
             let told = gmm_cause(GmmCause::from_code(code)).code();
             assert!(may_be_told.contains(&told), "{code} became {told}");
-            assert!(told == code || code == 2 || !may_be_told.contains(&code));
+            assert!(told == code || !may_be_told.contains(&code));
         }
-        assert_eq!(gmm_cause(GmmCause::ImsiUnknownInHlr), GmmCause::GprsAndNonGprsNotAllowed);
         assert_eq!(GsupFailure::Refused(GmmCause::ProtocolError).gmm_cause(), GmmCause::NetworkFailure);
         assert_eq!(GsupFailure::TooMany.gmm_cause(), GmmCause::Congestion);
         assert_eq!(GsupFailure::LinkDown.gmm_cause(), GmmCause::NetworkFailure);

@@ -174,6 +174,19 @@ impl LlcContext {
         own.map_or((0, 0), |own| (own.t200_tenths(), own.n200()))
     }
 
+    /// V(U) and V(UR) of a SAPI; 0 for an unknown SAPI.
+    #[must_use]
+    pub fn unnumbered(&self, sapi: Sapi) -> (u16, u16) {
+        let own = slot_of(sapi).and_then(|slot| self.saps.counters(slot));
+        own.map_or((0, 0), |own| (super::ui::nine_bits(own.next()), super::ui::nine_bits(own.expected())))
+    }
+
+    /// IOV-UI, which both ends know.
+    #[must_use]
+    pub const fn iov_ui(&self) -> u32 {
+        self.saps.iov_ui
+    }
+
     /// Counters and parameters of all LLEs as at the beginning (clause 8.5.3.1). The TLLI and the cipher stay.
     pub(super) fn restart(&mut self, out: &mut Batch<LlcOutput>) {
         self.saps = Saps::new();

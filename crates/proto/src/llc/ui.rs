@@ -64,6 +64,12 @@ impl Counters {
         count
     }
 
+    /// The same, without counting it.
+    #[must_use]
+    pub const fn next(self) -> u32 {
+        self.tx
+    }
+
     /// OC-UI-rx + V(UR): that of the frame that is expected next.
     #[must_use]
     pub const fn expected(self) -> u32 {

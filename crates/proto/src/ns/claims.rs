@@ -1,6 +1,6 @@
 //! NS-RESET and SNS-SIZE that would take from a live peer: the peer is tested first.
 //!
-//! With `accept_dynamic` no BSS proves its identity. A BSS that restarts at another address looks like a stranger that
+//! At open ports no BSS proves its identity. A BSS that restarts at another address looks like a stranger that
 //! names an NS-VC or an NSE of another BSS. So the holder is sent NS-ALIVE each second, for Tns-alive. Any PDU of it but
 //! NS-STATUS is a sign of life: it keeps its NS-VCs, and the claimant is refused. A silent holder is dead, and the
 //! claimant is served then. Two ports of one loopback address wait for [`LOOPBACK`] only. An NS-VC that is being reset is

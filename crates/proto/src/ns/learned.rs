@@ -102,7 +102,7 @@ impl NsEntity {
                 let ours = self.sns(*nsei).map_or(self.config.sns.local.as_slice(), |sns| sns.local());
                 let is_same = ours.iter().map(|ours| endpoint(&ours.element)).eq(local.iter().copied());
                 let is_known = self.sns(*nsei).is_some_and(|sns| sns.state() == SnsState::Idle);
-                let may_come = self.config.sns.accepts_at(Port(*port)) && self.sns(*nsei).is_none();
+                let may_come = self.config.sns.open.contains(&Port(*port)) && self.sns(*nsei).is_none();
                 if !is_same || !(is_known || may_come) || self.table.nse(*nsei).is_some() {
                     return false;
                 }

@@ -88,10 +88,8 @@ pub struct NsConfig {
     pub nse_max: usize,
     /// NS-VCs at most.
     pub vc_max: usize,
-    /// NS-RESET from an unknown address makes an NS-VC.
-    pub accept_dynamic: bool,
-    /// Ports at which it makes none all the same.
-    pub closed: Vec<Port>,
+    /// Ports at which NS-RESET from an unknown address makes an NS-VC.
+    pub open: Vec<Port>,
     /// The IP sub-network service.
     pub sns: SnsConfig,
 }
@@ -113,17 +111,9 @@ impl NsConfig {
             reset_retries: 3,
             nse_max: 1024,
             vc_max: 4096,
-            accept_dynamic: matches!(role, NsRole::Sgsn),
-            closed: Vec::new(),
+            open: Vec::new(),
             sns: SnsConfig::new(),
         }
-    }
-}
-
-impl NsConfig {
-    /// NS-RESET from an unknown address makes an NS-VC at this port.
-    pub(super) fn accepts_at(&self, port: Port) -> bool {
-        self.accept_dynamic && !self.closed.contains(&port)
     }
 }
 
@@ -270,6 +260,39 @@ impl NsEntity {
         }
         let new = NewVc::named(nsei, nsvci, (port, peer), VcOrigin::Configured);
         self.table.insert(new, cx.now).ok_or(NsError::TableFull)
+    }
+
+    /// Adds an NS-VC without NS-VCI by configuration: it is never reset or blocked, and is dead until its first test has
+    /// passed (48.016 clause 6.2, static configuration). One that is there gets these weights.
+    ///
+    /// # Errors
+    /// [`NsError`]: a limit, another NS-VC has the address, or the NSE has NS-VCs of another kind.
+    pub fn add_static_endpoint(
+        &mut self,
+        cx: &mut Context<'_>,
+        nsei: Nsei,
+        (port, peer): (Port, SocketAddr),
+        (signalling_weight, data_weight): (u8, u8),
+        out: &mut Batch<NsOutput>,
+    ) -> Result<VcIndex, NsError> {
+        let origin = VcOrigin::Configured;
+        if let Some(index) = self.table.at(port, peer) {
+            let is_it = |vc: &NsVc| (vc.nsei, vc.nsvci, vc.origin) == (nsei, None, origin);
+            if !self.table.get(index).is_some_and(is_it) {
+                return Err(NsError::AddressTaken);
+            }
+            self.table.set_weights(index, signalling_weight, data_weight);
+            return Ok(index);
+        }
+        let of_nse = self.vcs_of(nsei);
+        let mut of_nse = of_nse.iter().filter_map(|index| self.table.get(*index));
+        if self.sns(nsei).is_some() || of_nse.any(|vc| vc.nsvci.is_some()) {
+            return Err(NsError::IdentityTaken);
+        }
+        let new = NewVc { nsei, nsvci: None, port, peer, origin, signalling_weight, data_weight };
+        let index = self.table.insert(new, cx.now).ok_or(NsError::TableFull)?;
+        self.begin_tests(cx, &[index], out);
+        Ok(index)
     }
 
     /// Takes an NS-VC out, configured or not.

@@ -42,6 +42,7 @@ impl NsEntity {
         let Some(vc) = self.table.get_mut(index) else { return };
         let event = match timer {
             NsTimer::TnsReset => {
+                vc.counters.resets_unanswered += 1;
                 let last = role == NsRole::Sgsn && vc.repeated >= self.config.reset_retries;
                 if last { Event::Reset(Reset::Exhausted) } else { Event::Reset(Reset::Timeout) }
             }
@@ -99,15 +100,17 @@ impl NsEntity {
     ) {
         let Some(vc) = self.table.get_mut(index) else { return };
         let (before, origin, nsei) = (vc.state, vc.origin, vc.nsei);
-        let (after, actions) = match origin {
-            VcOrigin::Configured | VcOrigin::Announced => step(self.config.role, before, event),
-            VcOrigin::Sns => step_ip(before, event),
+        let (after, actions) = match vc.nsvci {
+            Some(_) => step(self.config.role, before, event),
+            None => step_ip(before, event),
         };
         if after != before {
             vc.state = after;
             vc.since = cx.now;
             vc.repeated = 0;
-            vc.counters.blockings += u64::from(before == VcState::Unblocked);
+            let is_blocked = matches!(after, VcState::Blocked | VcState::BlockedLocally);
+            vc.counters.blocked += u64::from(is_blocked);
+            vc.counters.unblocked += u64::from(after == VcState::Unblocked);
             let name = vc.name();
             vc.is_recalled = false;
             cx.log(Category::Ns, Level::Notice, format_args!("{name}: {before} -> {after}, {event}"));
@@ -188,6 +191,12 @@ impl NsEntity {
             Action::UnblockAck => self.send(cx, index, &Pdu::UnblockAck, out),
             Action::AliveAck => self.send(cx, index, &Pdu::AliveAck, out),
             Action::StartTest | Action::TestPassed => {
+                if let Some(due) = vc.deadlines.get(NsTimer::TnsAlive as usize)
+                    && matches!(action, Action::TestPassed)
+                {
+                    // It was sent Tns-alive before that.
+                    vc.counters.alive_delay = Duration(tns_alive.0.saturating_sub(due.since(cx.now).0));
+                }
                 vc.alive_repeated = 0;
                 vc.deadlines.clear(NsTimer::TnsAlive as usize);
                 vc.deadlines.set(NsTimer::TnsTest as usize, cx.now + tns_test);

@@ -47,7 +47,7 @@ impl NsEntity {
                 self.send_status(cx, index, Status::about_pdu(ns::cause(&error), &frame), out);
             }
             Ok(Unitdata { bvci, .. }) => match vc.state {
-                _ if vc.origin == VcOrigin::Sns => {
+                _ if vc.nsvci.is_none() => {
                     let nsei = vc.nsei;
                     if vc.counters.alive_unanswered == 0 {
                         self.apply(cx, index, Event::Use(Use::Unitdata), Some((index, &frame)), out);
@@ -91,6 +91,7 @@ impl NsEntity {
                 if self.table.get(index).is_some_and(|vc| (vc.nsei, vc.nsvci) == (nsei, Some(nsvci))) {
                     self.apply(cx, index, Event::Reset(Reset::RxAck), received, out);
                 } else {
+                    self.count_names(index, (nsei, nsvci));
                     cx.drop(Drop::NsUnexpected, None);
                     let text = format_args!("NS-RESET-ACK for NSEI {nsei} NSVCI {nsvci}, which is not there");
                     cx.log(Category::Ns, Level::Error, text);
@@ -134,9 +135,19 @@ impl NsEntity {
         nsvci: Nsvci,
         out: &mut Batch<NsOutput>,
     ) {
+        if let Some(vc) = self.table.get_mut(index) {
+            vc.counters.nsvci_invalid += 1;
+        }
         cx.drop(Drop::NsUnexpected, None);
         let status = Status { nsvci: Some(nsvci), ..Status::of(Cause::NsVcUnknown) };
         self.send_status(cx, index, status, out);
+    }
+
+    /// A PDU on an NS-VC named another one.
+    fn count_names(&mut self, index: VcIndex, (nsei, nsvci): (Nsei, Nsvci)) {
+        let Some(vc) = self.table.get_mut(index) else { return };
+        vc.counters.nsei_invalid += u64::from(vc.nsei != nsei);
+        vc.counters.nsvci_invalid += u64::from(vc.nsvci != Some(nsvci));
     }
 
     /// NS-RESET from an address that has an NS-VC (clauses 7.3 and 7.3.1).
@@ -153,19 +164,23 @@ impl NsEntity {
         let (nsei, Some(nsvci)) = (vc.nsei, vc.nsvci) else {
             // The BSS has another dialect now, if it may have, and if it does not speak this one any more.
             let may_change =
-                self.config.accepts_at(port) && self.sns(vc.nsei).is_some_and(|sns| !sns.is_configured());
+                self.config.open.contains(&port) && self.sns(vc.nsei).is_some_and(|sns| !sns.is_configured());
             let (other, live) = (vc.nsei, self.live_of(vc.nsei));
             if may_change && !live.is_empty() {
                 return self.contest(cx, &live, (port, peer), octets, out);
             }
-            if self.config.accepts_at(port) && self.sns_gives_way(cx, other, peer, out) {
+            if origin == VcOrigin::Sns
+                && self.config.open.contains(&port)
+                && self.sns_gives_way(cx, other, peer, out)
+            {
                 return self.announced(cx, (port, peer), named, octets, out);
             }
             return self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
         };
         if (nsei, nsvci) == named {
             self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
-        } else if origin == VcOrigin::Configured || !self.config.accepts_at(port) {
+        } else if origin == VcOrigin::Configured || !self.config.open.contains(&port) {
+            self.count_names(index, named);
             // 7.3.1: the answer has our own values, and a person is told.
             cx.drop(Drop::NsUnexpected, None);
             let text = format_args!("NS-RESET from {peer} for NSEI {} NSVCI {}", named.0, named.1);
@@ -199,7 +214,7 @@ impl NsEntity {
         let vcs = self.table.nse(nsei).map(|nse| nse.vcs.as_slice()).unwrap_or_default();
         let known = self.table.named(nsei, nsvci);
         let mut of_nse = vcs.iter().copied().chain(known).filter_map(|index| self.table.get(index));
-        self.config.accepts_at(port)
+        self.config.open.contains(&port)
             && of_nse.all(|vc| vc.origin != VcOrigin::Configured)
             && self.sns(nsei).is_none_or(|sns| !sns.is_configured())
     }
@@ -225,6 +240,9 @@ impl NsEntity {
         let index = if let Some(index) = self.table.named(nsei, nsvci) {
             cx.log(Category::Ns, Level::Notice, format_args!("NSEI {nsei} NSVCI {nsvci}: now at {peer}"));
             self.table.move_to(index, port, peer);
+            if let Some(vc) = self.table.get_mut(index) {
+                vc.counters.moves += 1;
+            }
             index
         } else {
             if !self.table.has_room(nsei)
@@ -331,11 +349,11 @@ impl NsEntity {
         }
     }
 
-    /// `status` is about NS-ALIVE or NS-UNITDATA on an NS-VC of the IP sub-network service.
+    /// `status` is about NS-ALIVE or NS-UNITDATA on an NS-VC that is never reset.
     fn is_ip_use(&self, index: VcIndex, status: &Status) -> bool {
         let pdu_type = status.pdu.as_deref().and_then(|pdu| pdu.first().copied()).map(PduType::from_octet);
         matches!(pdu_type, Some(PduType::Alive | PduType::Unitdata))
-            && self.table.get(index).is_some_and(|vc| vc.origin == VcOrigin::Sns)
+            && self.table.get(index).is_some_and(|vc| vc.nsvci.is_none())
     }
 }
 

@@ -9,6 +9,11 @@ use gannet_wire::ns::{Pdu, Status};
 use std::collections::VecDeque;
 
 const PORT: Port = Port(0);
+
+/// Whoever introduces itself at [`PORT`] is let in.
+pub fn open_sgsn(timer_owner: u8) -> NsConfig {
+    NsConfig { open: vec![PORT], ..NsConfig::new(NsRole::Sgsn, timer_owner) }
+}
 const NSEI: Nsei = Nsei(101);
 
 fn address(last: u16) -> SocketAddr {
@@ -32,7 +37,7 @@ impl Side {
     }
 
     fn sgsn() -> Self {
-        Self::new(NsConfig::new(NsRole::Sgsn, 7))
+        Self::new(open_sgsn(7))
     }
 
     pub fn receive(&mut self, from: SocketAddr, octets: &[u8]) {
@@ -104,7 +109,7 @@ impl Pair {
     }
 
     fn usual(vcs: u16) -> Self {
-        Self::new(vcs, NsConfig::new(NsRole::Bss, 1), NsConfig::new(NsRole::Sgsn, 2))
+        Self::new(vcs, NsConfig::new(NsRole::Bss, 1), open_sgsn(2))
     }
 
     fn started(vcs: u16) -> Self {
@@ -378,7 +383,7 @@ fn strangers_get_few_answers() {
 
 #[test]
 fn a_full_table_gives_up_the_dead() {
-    let mut sgsn = Side::new(NsConfig { vc_max: 2, nse_max: 2, ..NsConfig::new(NsRole::Sgsn, 1) });
+    let mut sgsn = Side::new(NsConfig { vc_max: 2, nse_max: 2, ..open_sgsn(1) });
     let reset = |n: u8| {
         let mut octets = RESET;
         octets[11] = n;

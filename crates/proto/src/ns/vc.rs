@@ -5,7 +5,7 @@ use VcState::{Blocked, BlockedLocally, Blocking, Dead, Resetting, Unblocked, Unb
 use core::fmt;
 use core::net::SocketAddr;
 use gannet_machine::Port;
-use gannet_machine::time::Instant;
+use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::Deadlines;
 use gannet_wire::id::{Nsei, Nsvci};
 use gannet_wire::ns::Cause;
@@ -50,7 +50,7 @@ impl fmt::Display for VcState {
 /// How an NS-VC came to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VcOrigin {
-    /// A person configured it.
+    /// A person configured it; without an NS-VCI it is never reset or blocked.
     Configured,
     /// Its peer announced it with NS-RESET.
     Announced,
@@ -392,8 +392,20 @@ pub struct VcCounters {
     pub octets_out: u64,
     /// Resets, begun from either side.
     pub resets: u64,
-    /// Blockings, from either side.
-    pub blockings: u64,
+    /// How often it came to be blocked: by a reset, or from either side.
+    pub blocked: u64,
+    /// How often it came into service.
+    pub unblocked: u64,
+    /// NS-RESET without an answer in time.
+    pub resets_unanswered: u64,
+    /// How often it moved to another address of its peer.
+    pub moves: u64,
+    /// NS PDUs on it that name an NS-VCI which is not there.
+    pub nsvci_invalid: u64,
+    /// NS-RESET and its answer on it that name another NSEI.
+    pub nsei_invalid: u64,
+    /// From the last NS-ALIVE that was answered to its answer.
+    pub alive_delay: Duration,
     /// NS-ALIVE without an answer in time.
     pub alive_unanswered: u64,
     /// How often the test procedure found the NS-VC dead.

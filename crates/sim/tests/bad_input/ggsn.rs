@@ -30,8 +30,10 @@ const SILENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 99));
 
 fn with_a_silent_ggsn(config: &mut WorldConfig) {
     config.sgsn.ggsns.push(GgsnPeer { number: 1, address: SILENT, version: gannet_proto::gtp::Version::V1 });
-    config.sgsn.apns =
-        vec![ApnRoute { apn: "silent".to_owned(), ggsn: 1 }, ApnRoute { apn: "*".to_owned(), ggsn: 0 }];
+    config.sgsn.apns = vec![
+        ApnRoute { apn: "silent".to_owned(), imsi_prefix: String::new(), ggsn: 1 },
+        ApnRoute { apn: "*".to_owned(), imsi_prefix: String::new(), ggsn: 0 },
+    ];
 }
 
 fn activate(bench: &mut Bench, mobile: u32, nsapi: u8, apn: &str) {

@@ -11,9 +11,9 @@ use pcap_file::pcapng::blocks::interface_description::{
 };
 use pcap_file::pcapng::{Block, PcapNgWriter};
 use std::borrow::Cow;
-use std::fs::OpenOptions;
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -28,6 +28,8 @@ const BLOCK_OVERHEAD: usize = 64;
 const GATHER: Duration = Duration::from_millis(50);
 /// How soon a file is tried again that took nothing.
 const AGAIN: Duration = Duration::from_secs(1);
+/// The rights of those who are neither the file's owner nor of its group.
+const OF_OTHERS: u32 = 0o007;
 /// The exponent of the timestamps' unit: 10 to the power of -9 seconds.
 const NANOSECONDS: u8 = 9;
 
@@ -76,8 +78,38 @@ impl Shared {
     }
 }
 
+/// Opens an empty file of our own that nobody but its owner and its group may read: GSUP has the keys of subscribers in it. What
+/// is no regular file stays as it is.
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(path)?;
+    let there = file.metadata()?;
+    if !there.is_file() {
+        return Ok(file);
+    }
+    if Some(there.uid()) != effective_user() {
+        fs::remove_file(path)?;
+        return options.create_new(true).open(path);
+    }
+    let mode = there.permissions().mode();
+    if mode & OF_OTHERS != 0 {
+        file.set_permissions(Permissions::from_mode(mode & !OF_OTHERS))?;
+    }
+    file.set_len(0)?;
+    Ok(file)
+}
+
+/// As the kernel shows it: a process with capabilities of its file does not own its own directory in `/proc`.
+fn effective_user() -> Option<u32> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_whitespace().nth(1)?.parse().ok()
+}
+
 impl Recorder {
-    /// A new capture file, which its owner alone may read; an existing one is overwritten, and keeps its rights.
+    /// A new capture file, which its owner alone may read. An existing one is overwritten: its group may go on to read it, all
+    /// others may not, and a file of another user gives way to a new one.
     ///
     /// # Errors
     /// Where the file or the thread cannot be made.
@@ -90,9 +122,7 @@ impl Recorder {
     /// # Errors
     /// Where the file or the thread cannot be made.
     pub fn with_limit(path: &Path, limit: usize) -> io::Result<Self> {
-        // GSUP has the keys of subscribers in it.
-        let mut options = OpenOptions::new();
-        let file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let file = private(path)?;
         let mut recorder = Self::into_writer(Box::new(file), limit)?;
         recorder.name = path.display().to_string();
         Ok(recorder)

@@ -47,13 +47,15 @@ elements! {
     DESTINATION_NAME = 0x61, "Destination Name";
 }
 
-/// What stands in an element.
+/// What stands in an element. Each implements `decode`, or `decode_naming` where it has elements itself.
 pub trait Value: Sized {
     /// Reads the value part of the element `name`. Offsets of errors count from its start.
     ///
     /// # Errors
     /// `BadLength`, `BadValue`, and for elements within elements what is wrong with those.
-    fn decode(octets: &[u8], name: &'static str) -> Result<Self, DecodeError>;
+    fn decode(octets: &[u8], name: &'static str) -> Result<Self, DecodeError> {
+        Self::decode_naming(octets, name, &mut Vec::new())
+    }
 
     /// The same for an element that has elements itself; those of them that count as absent are added to `skipped`.
     ///

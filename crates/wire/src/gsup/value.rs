@@ -222,10 +222,6 @@ impl Value for Octets<16> {
 /// A tuple serves by what is whole in it. One with a part of a quintuplet does not serve at all: its triplet alone would ask
 /// less of the network than the HLR meant. A triplet of which half is missing follows from the quintuplet.
 impl Value for AuthTuple {
-    fn decode(octets: &[u8], name: &'static str) -> Result<Self, DecodeError> {
-        Self::decode_naming(octets, name, &mut Vec::new())
-    }
-
     fn decode_naming(
         octets: &[u8],
         name: &'static str,
@@ -305,10 +301,6 @@ impl fmt::Display for SubscribedApn {
 }
 
 impl Value for SubscribedApn {
-    fn decode(octets: &[u8], name: &'static str) -> Result<Self, DecodeError> {
-        Self::decode_naming(octets, name, &mut Vec::new())
-    }
-
     fn decode_naming(
         octets: &[u8],
         _: &'static str,
@@ -423,10 +415,6 @@ impl PdpInfo {
 }
 
 impl Value for PdpInfo {
-    fn decode(octets: &[u8], name: &'static str) -> Result<Self, DecodeError> {
-        Self::decode_naming(octets, name, &mut Vec::new())
-    }
-
     fn decode_naming(
         octets: &[u8],
         _: &'static str,

@@ -35,9 +35,9 @@ pub fn port_of(place: usize) -> Port {
     place.checked_sub(1).and_then(|further| GB_FURTHER.get(further)).copied().unwrap_or(GB)
 }
 
-/// The ports of sockets that are not open to everybody.
-pub(super) fn closed(ns: &NsConfig, is_open: impl Fn(&NsBind) -> bool) -> Vec<Port> {
-    let places = ns.binds.iter().enumerate().filter(|(_, bind)| !is_open(bind));
+/// The ports of sockets that are open to everybody.
+pub(super) fn open(ns: &NsConfig, is_open: impl Fn(&NsBind) -> bool) -> Vec<Port> {
+    let places = ns.binds.iter().enumerate().filter(|(_, bind)| is_open(bind));
     places.map(|(place, _)| port_of(place)).collect()
 }
 
@@ -73,30 +73,32 @@ pub(super) fn ip_sns(ns: &NsConfig) -> Result<IpSns, String> {
     let known = ns.nses.iter().filter(|nse| !nse.ip_sns_binds.is_empty());
     let nses = known.map(|nse| Ok((nse.nsei, endpoints(ns, &nse.ip_sns_binds)?)));
     let nses = nses.collect::<Result<Vec<_>, String>>()?;
-    let accept_dynamic = ns.binds.iter().any(|bind| bind.accept_ip_sns);
-    let default = if accept_dynamic { ns.ip_sns_default.as_slice() } else { &[] };
-    let closed = closed(ns, |bind| bind.accept_ip_sns);
-    Ok(IpSns { endpoints: endpoints(ns, default)?, accept_dynamic, closed, nses })
+    let open = open(ns, |bind| bind.accept_ip_sns);
+    let askable = ns.binds.iter().filter(|bind| bind.accept_ip_sns).map(|bind| bind.name.clone());
+    let askable: Vec<String> = askable.collect();
+    // As at osmo-sgsn, where nobody says which sockets BSSs are told: those that they may ask.
+    let told = if askable.is_empty() || ns.ip_sns_default.is_empty() { &askable } else { &ns.ip_sns_default };
+    Ok(IpSns { endpoints: endpoints(ns, told)?, open, nses })
 }
 
 pub(super) fn nsvcs(ns: &NsConfig) -> Result<Vec<NsvcConfig>, String> {
-    let (mut all, mut refused) = (Vec::new(), Vec::new());
+    let mut all = Vec::new();
     for nse in &ns.nses {
-        for nsvc in &nse.nsvcs {
-            let (nsei, bind, ip, port) = (nse.nsei, &nsvc.bind, nsvc.remote.ip(), nsvc.remote.port());
-            match nsvc.nsvci {
-                Some(nsvci) => {
-                    let place = ns.binds.iter().position(|known| known.name == *bind).unwrap_or(0);
-                    all.push(NsvcConfig { nsei, nsvci, port: port_of(place), peer: nsvc.remote });
-                }
-                None => refused.push(format!(
-                    "nse {nsei}: NS-VCs without reset and block procedures are not implemented; \
-                     say 'nsvc ipa {bind} {ip} {port} nsvci <0-65535>'"
-                )),
-            }
+        let nsei = nse.nsei;
+        if nse.nsvcs.iter().any(|nsvc| nsvc.nsvci.is_none())
+            && nse.nsvcs.iter().any(|nsvc| nsvc.nsvci.is_some())
+        {
+            return Err(format!(
+                "nse {nsei}: a BSS speaks one dialect, so 'nsvc udp' and 'nsvc ipa' do not go together"
+            ));
         }
+        all.extend(nse.nsvcs.iter().map(|nsvc| {
+            let place = ns.binds.iter().position(|known| known.name == nsvc.bind).unwrap_or(0);
+            let weights = (nsvc.signalling_weight, nsvc.data_weight);
+            NsvcConfig { nsei, nsvci: nsvc.nsvci, port: port_of(place), peer: nsvc.remote, weights }
+        }));
     }
-    if refused.is_empty() { Ok(all) } else { Err(refused.join("\n")) }
+    Ok(all)
 }
 
 pub(super) fn timers(ns: &NsConfig) -> NsTimers {
@@ -147,15 +149,18 @@ pub(super) fn at_sockets(ns: &NsConfig, there: &[(String, SocketAddr)]) -> NsCon
 mod tests {
     use super::super::tests::{NS, plan_of};
     use super::*;
-    use gannet_wire::id::Nsei;
+    use gannet_wire::id::{Nsei, Nsvci};
 
     #[test]
     fn what_ns_cannot_do_is_refused() {
         assert!(plan_of("ns\n").0.unwrap_err().contains("bind udp"));
-        let nse = format!("{NS} nse 7\n  nsvc udp a 127.0.0.9 22000\n");
-        assert!(plan_of(&nse).0.unwrap_err().contains("nsvc ipa a 127.0.0.9 22000"));
-        let nse = format!("{NS} nse 7\n  nsvc ipa a 127.0.0.9 22000 nsvci 8\n");
-        assert_eq!(plan_of(&nse).0.unwrap().config.nsvcs.len(), 1);
+        let udp = "  nsvc udp a 127.0.0.9 22000 signalling-weight 2 data-weight 3\n";
+        let nsvcs = plan_of(&format!("{NS} nse 7\n{udp}")).0.unwrap().config.nsvcs;
+        assert_eq!((nsvcs[0].nsvci, nsvcs[0].weights), (None, (2, 3)));
+        let ipa = "  nsvc ipa a 127.0.0.9 22001 nsvci 8\n";
+        let nsvcs = plan_of(&format!("{NS} nse 7\n{ipa}")).0.unwrap().config.nsvcs;
+        assert_eq!((nsvcs.len(), nsvcs[0].nsvci), (1, Some(Nsvci(8))));
+        assert!(plan_of(&format!("{NS} nse 7\n{udp}{ipa}")).0.unwrap_err().contains("one dialect"));
     }
 
     #[test]
@@ -166,8 +171,7 @@ mod tests {
         let names: Vec<_> = plan.binds.iter().map(|(name, at)| (name.as_str(), at.to_string())).collect();
         assert_eq!(names, [("a", "127.0.0.1:23000".to_owned()), ("b", "127.0.0.2:23000".to_owned())]);
         assert_eq!(plan.config.nsvcs[0].port, GB_FURTHER[0]);
-        assert!(plan.config.accept_dynamic);
-        assert_eq!(plan.config.closed, [GB_FURTHER[0]], "where no line accepts, nobody is accepted");
+        assert_eq!(plan.config.open, [GB], "where no line accepts, nobody is accepted");
         let same = format!("{NS} bind udp b\n  listen 127.0.0.1 23000\n");
         assert!(plan_of(&same).0.unwrap_err().contains("bind udp b: bind udp a listens on"));
         let lines = |n: u8| format!(" bind udp x{n}\n  listen 127.0.0.{n} 23000\n");
@@ -184,10 +188,12 @@ mod tests {
         let endpoint = config.ip_sns.endpoints[0].element;
         assert_eq!(endpoint.endpoint, "127.0.0.1:23000".parse().unwrap());
         assert_eq!((endpoint.signalling_weight, endpoint.data_weight), (3, 4));
-        assert!(config.ip_sns.accept_dynamic && !config.accept_dynamic);
+        assert_eq!((&config.ip_sns.open, &config.open), (&vec![GB], &vec![]));
+        let unsaid = format!("{sns} bind udp b\n  listen 127.0.0.2 23000\n");
+        assert_eq!(plan_of(&unsaid).0.unwrap().config.ip_sns.endpoints, config.ip_sns.endpoints);
         let known = plan_of(&format!("{NS} nse 7 ip-sns-role-sgsn\n  ip-sns-bind a\n")).0.unwrap().config;
         let (nsei, local) = &known.ip_sns.nses[0];
-        assert_eq!((*nsei, local.len(), known.ip_sns.accept_dynamic), (Nsei(7), 1, false));
+        assert_eq!((*nsei, local.len(), known.ip_sns.open.len()), (Nsei(7), 1, 0));
         let everywhere =
             "ns\n bind udp a\n  listen 0.0.0.0 23000\n  accept-dynamic-ip-sns\n ip-sns-default bind a\n";
         assert!(plan_of(everywhere).0.unwrap_err().contains("0.0.0.0"));
@@ -198,6 +204,6 @@ mod tests {
         let both = format!("{no_data}{second} ip-sns-default bind a\n ip-sns-default bind b\n");
         let sns = plan_of(&both).0.unwrap().config.ip_sns;
         let ports: Vec<_> = sns.endpoints.iter().map(|local| local.port).collect();
-        assert_eq!((ports, sns.closed), (vec![GB, GB_FURTHER[0]], vec![GB_FURTHER[0]]));
+        assert_eq!((ports, sns.open), (vec![GB, GB_FURTHER[0]], vec![GB]));
     }
 }

@@ -105,6 +105,7 @@ impl Sgsn {
     pub(super) fn llc_discarded(&mut self, cx: &mut Context<'_>, nsei: Nsei, discarded: &LlcDiscarded) {
         let LlcDiscarded { tlli, frames, bvci, octets } = *discarded;
         let cell = BvcAddress { nsei, bvci };
+        self.gb.bvcs.count_discarded(nsei, bvci);
         let found = self.directory.by_tlli(cell, tlli);
         let index = self.gb.bvcs.find(nsei, bvci);
         let here = found.zip(index).filter(|(slot, index)| {
@@ -140,6 +141,9 @@ impl Sgsn {
     pub(super) fn suspend(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, tlli: Tlli, rai: Rai) {
         let answer = match self.to_suspend(bvc.nsei, tlli, rai) {
             Ok(slot) => {
+                if let Some(mobile) = self.mobiles.get_mut(slot) {
+                    mobile.counters_mut().count(|counters| &mut counters.suspends);
+                }
                 self.gmm(cx, slot, GmmEvent::Suspend);
                 // What waits would be sent to a mobile that does not listen.
                 self.gb.flow.flush(cx, slot.index);

@@ -64,9 +64,8 @@ pub(super) fn ns_config(config: &SgsnConfig) -> NsConfig {
         tsns_prov: config.ns.sns_prov,
         config_retries: config.ns.sns_config_retries,
         procedure_retries: config.ns.sns_procedures_retries,
-        accept_dynamic: config.ip_sns.accept_dynamic,
+        open: config.ip_sns.open.clone(),
         local: config.ip_sns.endpoints.clone(),
-        closed: config.ip_sns.closed.clone(),
         ..SnsConfig::new()
     };
     NsConfig {
@@ -80,8 +79,7 @@ pub(super) fn ns_config(config: &SgsnConfig) -> NsConfig {
         alive_retries: config.ns.alive_retries,
         nse_max: config.nses_max,
         vc_max: config.nses_max * 4,
-        accept_dynamic: config.accept_dynamic,
-        closed: config.closed.clone(),
+        open: config.open.clone(),
         sns,
         ..NsConfig::new(NsRole::Sgsn, owner::NS)
     }
@@ -236,8 +234,7 @@ impl Sgsn {
     pub(super) fn start_gb(&mut self, cx: &mut Context<'_>) {
         let mut outputs = core::mem::take(&mut self.gb.outputs);
         if let Err((vc, error)) = self.add_configured_nsvcs(cx) {
-            let (nsei, nsvci) = (vc.nsei, vc.nsvci);
-            cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei} NSVCI {nsvci}: {error}"));
+            cx.log(Category::Ns, Level::Error, format_args!("{vc}: {error}"));
         }
         self.add_configured_ip_sns(cx);
         let mut recalled = core::mem::take(&mut self.gb.recalled);
@@ -285,7 +282,10 @@ impl Sgsn {
     fn send_bssgp_with(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, lsp: u32, message: &Message) {
         self.let_leave(cx);
         match cx.frames.copy_of(&message.to_vec()) {
-            Some(frame) => self.ns_unitdata(cx, bvc.nsei, bvc.bvci, lsp, frame),
+            Some(frame) => {
+                self.gb.bvcs.count_sent_by_name(bvc.nsei, bvc.bvci, frame.len());
+                self.ns_unitdata(cx, bvc.nsei, bvc.bvci, lsp, frame);
+            }
             None => cx.drop(Drop::NoFrame, None),
         }
     }

@@ -164,7 +164,7 @@ impl Sgsn {
 
     /// DL-UNITDATA (08.18 clause 6.1), with what the clause wants the BSS to know where we know it.
     pub(super) fn send_pdu(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pdu<Meta>) {
-        let Some(bvc) = self.gb.bvcs.get(cell).copied() else {
+        let Some((nsei, bvci)) = self.gb.bvcs.get(cell).map(|bvc| (bvc.nsei, bvc.bvci)) else {
             cx.drop_of(Drop::SgsnNoCell, pdu.meta.imsi);
             return;
         };
@@ -192,9 +192,11 @@ impl Sgsn {
             return;
         }
         self.stats.ll_pdu_downlink += 1;
+        self.stats.ll_octets_downlink += length as u64;
+        self.gb.bvcs.count_sent(cell, frame.len());
         // PDUs of one mobile take one NS-VC, so that they stay in order (08.16 clause 4.4).
         let lsp = meta.slot.map_or(meta.tlli.0, |slot| slot.index);
-        self.ns_unitdata(cx, bvc.nsei, bvc.bvci, lsp, frame);
+        self.ns_unitdata(cx, nsei, bvci, lsp, frame);
     }
 }
 

@@ -38,6 +38,7 @@ impl Sgsn {
 
     /// A PDU on the signalling BVC.
     pub(super) fn bssgp_signalling(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, octets: &[u8]) {
+        self.gb.bvcs.count_signalling(bvc.nsei, octets.len());
         match Message::parse(octets) {
             Ok(message) => self.signalling_message(cx, bvc, message),
             Err(error) => self.bssgp_malformed(cx, bvc, octets, &error),

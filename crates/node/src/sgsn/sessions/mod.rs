@@ -60,7 +60,7 @@ impl Sgsn {
         let own = if event.is_wish() { self.own_claims(slot) } else { Vec::new() };
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let (sm, data, wrong_flag_said) = mobile.sessions();
-        let mut selection = OfSubscriber::new(&mut self.access_points, data, room, own);
+        let mut selection = OfSubscriber::new((&mut self.access_points, whose), data, room, own);
         let mut network = SmNetwork {
             cfg: &self.config.sm,
             selection: &mut selection,
@@ -177,6 +177,9 @@ impl Sgsn {
 
     /// A session message goes at once to a mobile that is READY; one in STANDBY is paged first (04.08 clause 4.7.9).
     fn send_sm(&mut self, cx: &mut Context<'_>, slot: Slot, message: &L3Message) {
+        if let L3Message::Sm { message, .. } = message {
+            self.stats.messages.sm_sent(message);
+        }
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let (tlli, mm_state) = (mobile.gmm.tlli(), mobile.gmm.mm_state());
         if mm_state != MmState::Standby {
@@ -194,6 +197,7 @@ impl Sgsn {
         self.stats.activated += 1;
         let n201_u = self.config.n201_u;
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        mobile.counters_mut().count(|counters| &mut counters.activations);
         if let Some(bearer) = mobile.bearer_mut(nsapi) {
             bearer.sndcp = SndcpNsapi::new(nsapi, sapi);
             bearer.set_qos(qos);

@@ -76,7 +76,7 @@ impl Sgsn {
         let context = mobile.sm().get(nsapi).filter(|context| context.state() == SmState::Active)?;
         let subscriber = mobile.subscriber()?;
         let (wish, asked) = subscriber.wish(nsapi)?;
-        let (apn, _) = self.access_points.get(context.apn())?;
+        let apn = self.access_points.get(context.apn())?;
         let profile = subscribed(Subscriber::data(subscriber), Some(apn))?.qos.map(|qos| qos.profile());
         let wished = profile.map_or(wish, |profile| within_subscription(&wish, &profile));
         let mut granted = self.access_points.ceilings.grant(&wished);

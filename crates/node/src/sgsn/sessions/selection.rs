@@ -10,7 +10,7 @@ use gannet_proto::gsup::SubscriberData;
 use gannet_proto::sm::network::{Selected, Selection};
 use gannet_wire::gsup::{PdpInfo, SubscribedApn};
 use gannet_wire::gtp::value::SelectionMode;
-use gannet_wire::id::Nsapi;
+use gannet_wire::id::{Imsi, Nsapi};
 use gannet_wire::l3::ie::{Apn, PdpAddress, QosProfile, SmCause};
 use gannet_wire::l3::sm::ActivateRequest;
 use std::collections::BTreeSet;
@@ -18,15 +18,25 @@ use std::collections::BTreeSet;
 /// Different APNs that are known at a time. A context names its APN by a number.
 const APNS_MAX: usize = 1024;
 
+/// Where an access point leads to.
+#[derive(Debug)]
+struct Route {
+    /// `None` for all others.
+    apn: Option<Apn>,
+    /// How the IMSI of a subscriber begins for whom it is.
+    imsi_prefix: String,
+    ggsn: GgsnPeer,
+}
+
 /// The access points that mobiles have asked for, and where they lead.
 #[derive(Debug)]
 pub struct AccessPoints {
-    /// (APN, or `None` for all others, and its GGSN).
-    routes: Vec<(Option<Apn>, GgsnPeer)>,
+    /// The longest IMSI prefixes first.
+    routes: Vec<Route>,
     default: Option<GgsnPeer>,
     pub(super) ceilings: Ceilings,
-    /// APN by the number that contexts have; its GGSN beside it.
-    names: Vec<Option<(Apn, GgsnPeer)>>,
+    /// APN by the number that contexts have.
+    names: Vec<Option<Apn>>,
 }
 
 impl AccessPoints {
@@ -42,25 +52,28 @@ impl AccessPoints {
     /// New contexts go as this configuration says; an APN keeps its number.
     pub fn reroute(&mut self, config: &SgsnConfig) {
         let routes = config.apns.iter().filter_map(|route| {
-            let ggsn = config.ggsns.get(route.ggsn)?;
+            let ggsn = *config.ggsns.get(route.ggsn)?;
             let apn = if route.apn == "*" { None } else { Some(route.apn.parse().ok()?) };
-            Some((apn, *ggsn))
+            Some(Route { apn, imsi_prefix: route.imsi_prefix.clone(), ggsn })
         });
         // Where no APN is routed, all go to the first GGSN.
         self.default = config.ggsns.first().filter(|_| config.apns.is_empty()).copied();
         self.routes = routes.collect();
+        self.routes.sort_by_key(|route| core::cmp::Reverse(route.imsi_prefix.len()));
         self.ceilings = config.ceilings;
-        let mut names = core::mem::take(&mut self.names);
-        for (apn, ggsn) in names.iter_mut().flatten() {
-            *ggsn = self.ggsn_of(apn).unwrap_or(*ggsn);
-        }
-        self.names = names;
     }
 
-    /// By the whole name, else by what it means ([`Apn::means`]), else by the wildcard.
-    fn ggsn_of(&self, apn: &Apn) -> Option<GgsnPeer> {
+    /// The routes that are for a subscriber.
+    fn routes_of(&self, imsi: Option<Imsi>) -> impl Iterator<Item = &Route> {
+        let digits = imsi.map(|imsi| imsi.to_string()).unwrap_or_default();
+        self.routes.iter().filter(move |route| digits.starts_with(&route.imsi_prefix))
+    }
+
+    /// By the whole name, else by what it means ([`Apn::means`]), else by the wildcard; of several by the longest prefix of
+    /// the IMSI.
+    pub fn ggsn_of(&self, apn: &Apn, imsi: Option<Imsi>) -> Option<GgsnPeer> {
         let by = |is_it: &dyn Fn(Option<&Apn>) -> bool| {
-            self.routes.iter().find(|(name, _)| is_it(name.as_ref())).map(|(_, ggsn)| *ggsn)
+            self.routes_of(imsi).find(|route| is_it(route.apn.as_ref())).map(|route| route.ggsn)
         };
         by(&|name| name == Some(apn))
             .or_else(|| by(&|name| name.is_some_and(|name| name.means(apn))))
@@ -68,22 +81,22 @@ impl AccessPoints {
             .or(self.default)
     }
 
-    /// The number of an APN.
+    /// The number of an APN that a subscriber may use.
     ///
     /// # Errors
     /// The cause of a rejection: it leads nowhere, or there are too many.
-    pub fn number_of(&mut self, apn: &Apn) -> Result<u16, SmCause> {
-        let ggsn = self.ggsn_of(apn).ok_or(SmCause::MissingOrUnknownApn)?;
-        let known = self.names.iter().position(|entry| entry.as_ref().is_some_and(|(name, _)| name == apn));
+    pub fn number_of(&mut self, apn: &Apn, imsi: Option<Imsi>) -> Result<u16, SmCause> {
+        self.ggsn_of(apn, imsi).ok_or(SmCause::MissingOrUnknownApn)?;
+        let known = self.names.iter().position(|name| name.as_ref() == Some(apn));
         let known = known.or_else(|| {
             let free = self.names.iter().position(Option::is_none)?;
-            *self.names.get_mut(free)? = Some((apn.clone(), ggsn));
+            *self.names.get_mut(free)? = Some(apn.clone());
             Some(free)
         });
         let place = match known {
             Some(place) => place,
             None if self.names.len() < APNS_MAX => {
-                self.names.push(Some((apn.clone(), ggsn)));
+                self.names.push(Some(apn.clone()));
                 self.names.len() - 1
             }
             None => return Err(SmCause::InsufficientResources),
@@ -91,9 +104,9 @@ impl AccessPoints {
         u16::try_from(place).map_err(|_| SmCause::InsufficientResources)
     }
 
-    /// An APN and its GGSN by number.
+    /// An APN by number.
     #[must_use]
-    pub fn get(&self, number: u16) -> Option<&(Apn, GgsnPeer)> {
+    pub fn get(&self, number: u16) -> Option<&Apn> {
         self.names.get(usize::from(number))?.as_ref()
     }
 
@@ -114,16 +127,16 @@ impl AccessPoints {
 
     /// The APN of a mobile that asks for none: the first that is routed by name. Where there is none the GGSN is to choose, to
     /// which all others go.
-    fn default_apn(&self) -> Apn {
-        self.routes.iter().find_map(|(name, _)| name.clone()).unwrap_or(Apn::UNNAMED)
+    fn default_apn(&self, imsi: Option<Imsi>) -> Apn {
+        self.routes_of(imsi).find_map(|route| route.apn.clone()).unwrap_or(Apn::UNNAMED)
     }
 }
 
 impl AccessPoints {
     /// Of whom no subscription speaks.
-    fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
-        let apn = request.apn.clone().unwrap_or_else(|| self.default_apn());
-        let apn = self.number_of(&apn)?;
+    fn select(&mut self, request: &ActivateRequest, imsi: Option<Imsi>) -> Result<Selected, SmCause> {
+        let apn = request.apn.clone().unwrap_or_else(|| self.default_apn(imsi));
+        let apn = self.number_of(&apn, imsi)?;
         Ok(Selected { apn, qos: self.ceilings.grant(&request.qos), address: request.address })
     }
 }
@@ -156,6 +169,8 @@ pub fn selection_mode(data: Option<&SubscriberData>, apn: &Apn, by_network: bool
 pub struct OfSubscriber<'a> {
     /// All of them.
     pub points: &'a mut AccessPoints,
+    /// Who it is.
+    pub imsi: Option<Imsi>,
     /// Its subscription, where an HLR has said one.
     pub data: Option<&'a SubscriberData>,
     /// What its cell and the node have room for.
@@ -173,12 +188,12 @@ pub struct OfSubscriber<'a> {
 impl<'a> OfSubscriber<'a> {
     /// Nothing is decided yet.
     pub const fn new(
-        points: &'a mut AccessPoints,
+        (points, imsi): (&'a mut AccessPoints, Option<Imsi>),
         data: Option<&'a SubscriberData>,
         room: Room,
         own: Vec<(Nsapi, u64)>,
     ) -> Self {
-        Self { points, data, room, own, decided: None, refused: None, by_network: false }
+        Self { points, imsi, data, room, own, decided: None, refused: None, by_network: false }
     }
 }
 
@@ -221,7 +236,7 @@ impl Selection for OfSubscriber<'_> {
         let subscribed = match self.data {
             None => *wish,
             Some(data) => {
-                let (name, _) = self.points.get(apn).ok_or(SmCause::MissingOrUnknownApn)?;
+                let name = self.points.get(apn).ok_or(SmCause::MissingOrUnknownApn)?;
                 let info = subscribed(data, Some(name)).ok_or(SmCause::ServiceOptionNotSubscribed)?;
                 info.qos.as_ref().map_or(*wish, |most| within_subscription(wish, &most.profile()))
             }
@@ -249,19 +264,19 @@ impl OfSubscriber<'_> {
     }
 
     fn subscribed(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
-        let Some(data) = self.data else { return self.points.select(request) };
+        let Some(data) = self.data else { return self.points.select(request, self.imsi) };
         let info = subscribed(data, request.apn.as_ref()).ok_or(SmCause::ServiceOptionNotSubscribed)?;
         let by_name = match &info.apn {
             Some(SubscribedApn::Name(name)) => Some(name.clone()),
             Some(SubscribedApn::Any | SubscribedApn::Unreadable) | None => None,
         };
-        let apn = request.apn.clone().or(by_name).unwrap_or_else(|| self.points.default_apn());
+        let apn = request.apn.clone().or(by_name).unwrap_or_else(|| self.points.default_apn(self.imsi));
         let wish = match &info.qos {
             Some(subscribed) => within_subscription(&request.qos, &subscribed.profile()),
             None => request.qos,
         };
         Ok(Selected {
-            apn: self.points.number_of(&apn)?,
+            apn: self.points.number_of(&apn, self.imsi)?,
             qos: self.points.ceilings.grant(&wish),
             address: address(request.address, info.address)?,
         })
@@ -312,13 +327,13 @@ mod tests {
         let mut points = AccessPoints::new(&SgsnConfig { ggsns, ..SgsnConfig::default() });
         let apn = |n: usize| format!("apn{n}").parse::<Apn>().unwrap();
         for n in 0..APNS_MAX {
-            assert_eq!(points.number_of(&apn(n)).map(usize::from), Ok(n));
+            assert_eq!(points.number_of(&apn(n), None).map(usize::from), Ok(n));
         }
         assert!(points.is_full());
-        assert_eq!(points.number_of(&apn(APNS_MAX)), Err(SmCause::InsufficientResources));
-        assert_eq!(points.number_of(&apn(7)), Ok(7), "a name that is known");
+        assert_eq!(points.number_of(&apn(APNS_MAX), None), Err(SmCause::InsufficientResources));
+        assert_eq!(points.number_of(&apn(7), None), Ok(7), "a name that is known");
         points.forget_all_but(&BTreeSet::from([7]));
-        assert_eq!(points.number_of(&apn(APNS_MAX)), Ok(0));
-        assert_eq!(points.get(7).map(|(name, _)| name), Some(&apn(7)));
+        assert_eq!(points.number_of(&apn(APNS_MAX), None), Ok(0));
+        assert_eq!(points.get(7), Some(&apn(7)));
     }
 }

@@ -105,7 +105,8 @@ impl Sgsn {
     }
 
     fn ask_for_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, wish: Wish) -> Option<()> {
-        let (apn, ggsn) = self.access_points.get(wish.apn)?.clone();
+        let apn = self.access_points.get(wish.apn)?.clone();
+        let ggsn = self.access_points.ggsn_of(&apn, self.imsi_of(slot))?;
         let name = self.make_bearer(cx, slot, nsapi)?;
         let teid = self.contexts.teid(name);
         let mobile = self.mobiles.get(slot)?;
@@ -466,8 +467,8 @@ impl Sgsn {
         self.gtp_outputs(cx, &mut outputs);
     }
 
-    /// Contexts whose GGSN does not know them any more are deactivated towards the mobile, which is to activate them anew
-    /// (23.007, restart of the GGSN); all others go on.
+    /// Contexts whose GGSN does not know them any more are deactivated towards the mobile, which by default is to activate
+    /// them anew (23.007, restart of the GGSN); all others go on.
     fn tunnels_lost(&mut self, cx: &mut Context<'_>, ggsn: IpAddr, path: u16, counter: u8) {
         let mut affected = Vec::new();
         for (slot, mobile) in self.mobiles.iter() {
@@ -479,7 +480,7 @@ impl Sgsn {
         }
         for (slot, nsapi) in affected {
             self.note_lost(cx, (slot, nsapi), ggsn, "has restarted and lost it");
-            self.tunnel_lost(cx, slot, nsapi, SmCause::ReactivationRequired);
+            self.tunnel_lost(cx, slot, nsapi, self.config.ggsn_restart_cause);
         }
     }
 

@@ -201,7 +201,7 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let Some(data) = mobile.subscriber().map(Subscriber::data) else { return };
         let is_void = |apn: u16| {
-            let name = self.access_points.get(apn).map(|(name, _)| name);
+            let name = self.access_points.get(apn);
             name.is_some_and(|name| crate::sgsn::sessions::subscribed(data, Some(name)).is_none())
         };
         let void: Vec<_> = mobile

@@ -334,7 +334,7 @@ fn traffic_goes_on_as_soon_as_the_bss_has_answered() {
 #[test]
 fn what_a_configuration_does_not_take_any_more_is_not_reset() {
     let network = Bench::kept().sgsn.network();
-    let mut bench = Bench::without_bss(|config| config.accept_dynamic = false);
+    let mut bench = Bench::without_bss(|config| config.open.clear());
     assert_eq!(bench.sgsn.recall_network(&network), Some(2));
     bench.order(SgsnCommand::Start);
     assert!(bench.is_silent());

@@ -8,6 +8,8 @@ mod bench;
 mod cell_change;
 mod charging;
 mod claimants;
+mod counted;
+mod create_request;
 mod downlink;
 mod durable;
 mod flows;

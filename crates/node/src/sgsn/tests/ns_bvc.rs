@@ -38,7 +38,7 @@ fn a_bss_introduces_itself() {
 
 #[test]
 fn a_stranger_is_refused_where_only_configured_ones_are_welcome() {
-    let mut bench = Bench::without_bss(|config| config.accept_dynamic = false);
+    let mut bench = Bench::without_bss(|config| config.open.clear());
     let reset = ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(1), nsei: NSE };
     bench.ns(NSE, &reset);
     assert_eq!(bench.dropped(Drop::NsUnknownPeer), 1);

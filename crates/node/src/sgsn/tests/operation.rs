@@ -11,7 +11,7 @@ use gannet_proto::ns::VcState;
 use gannet_wire::bssgp::Message;
 use gannet_wire::gtp::Message as GtpMessage;
 use gannet_wire::gtp::v1c::{EchoResponse, emit_datagram};
-use gannet_wire::id::{Nsei, Nsvci, Teid};
+use gannet_wire::id::{Bvci, Nsei, Nsvci, Teid};
 use gannet_wire::l3::gmm::{GmmMessage, PTmsiReallocationComplete};
 use gannet_wire::l3::ie::{MobileIdentity, NetworkName};
 use gannet_wire::ns;
@@ -19,8 +19,9 @@ use gannet_wire::ns;
 const NSE: Nsei = Nsei(1);
 
 fn known(config: &mut SgsnConfig) {
-    config.accept_dynamic = false;
-    config.nsvcs = vec![NsvcConfig { nsei: NSE, nsvci: Nsvci(1), port: GB, peer: bss(NSE) }];
+    config.open.clear();
+    config.nsvcs =
+        vec![NsvcConfig { nsei: NSE, nsvci: Some(Nsvci(1)), port: GB, peer: bss(NSE), weights: (1, 1) }];
 }
 
 #[test]
@@ -105,7 +106,7 @@ fn a_mobile_gets_a_new_ptmsi_and_the_networks_names_by_order() {
 fn routes_and_timers_change_for_what_comes() {
     let mut bench = Bench::attached(true);
     let mut config = bench.sgsn.config().clone();
-    config.apns = vec![ApnRoute { apn: "*".to_owned(), ggsn: 1 }];
+    config.apns = vec![ApnRoute { apn: "*".to_owned(), imsi_prefix: String::new(), ggsn: 1 }];
     config.gmm.t3350 = Duration::from_secs(2);
     config.ns.test = Duration::from_secs(7);
     config.mobiles_max = 1;
@@ -125,7 +126,7 @@ fn routes_and_timers_change_for_what_comes() {
 
 #[test]
 fn each_socket_of_ns_answers_by_itself_and_lets_in_whom_it_may() {
-    let mut bench = Bench::without_bss(|config| config.closed = vec![GB]);
+    let mut bench = Bench::without_bss(|config| config.open = vec![GB_FURTHER[0]]);
     let second = GB_FURTHER[0];
     let reset = ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(1), nsei: NSE };
     bench.datagram(GB, bss(NSE), &reset.to_vec());
@@ -138,12 +139,43 @@ fn each_socket_of_ns_answers_by_itself_and_lets_in_whom_it_may() {
     assert_eq!(bench.sgsn.gb().ns.vc(vc).unwrap().port(), second);
     assert!(bench.sgsn.gb().ns.is_available(NSE));
     // Who may make himself known changes at any time.
-    let open = SgsnConfig { closed: Vec::new(), ..bench.sgsn.config().clone() };
+    let open = SgsnConfig { open: vec![GB, GB_FURTHER[0]], ..bench.sgsn.config().clone() };
     bench.sgsn.reconfigure(&mut bench.around.context(), open);
     bench.sent.clear();
     let other = ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(2), nsei: Nsei(2) };
     bench.datagram(GB, bss(Nsei(2)), &other.to_vec());
     assert_eq!(bench.next(), Sent::Ns(bss(Nsei(2)), ns::Pdu::ResetAck { nsvci: Nsvci(2), nsei: Nsei(2) }));
+}
+
+/// An NS-VC without NS-VCI that a person has configured: tested from the start, and in service with the first answer.
+#[test]
+fn a_configured_endpoint_of_a_bss_is_tested_and_never_reset() {
+    let mut bench = Bench::without_bss(|config| config.ip_sns.open = vec![GB]);
+    bench.silent_bss = true;
+    changed(&mut bench, |config| {
+        config.nsvcs = vec![NsvcConfig { nsei: NSE, nsvci: None, port: GB, peer: bss(NSE), weights: (1, 1) }];
+    });
+    bench.sgsn.add_configured_nsvcs(&mut bench.around.context()).unwrap();
+    bench.collect();
+    assert_eq!(bench.next(), Sent::Ns(bss(NSE), ns::Pdu::Alive));
+    let vc = |bench: &Bench| bench.sgsn.gb().ns.vcs().next().unwrap().state();
+    assert_eq!(vc(&bench), VcState::Dead);
+    bench.datagram(GB, bss(NSE), &ns::Pdu::AliveAck.to_vec());
+    assert_eq!(vc(&bench), VcState::Unblocked);
+    bench.reset_bvc(NSE, Bvci::SIGNALLING, None);
+    // Neither NS-RESET nor SNS-SIZE takes it from its BSS, at a socket that is open for both.
+    let reset = ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(9), nsei: Nsei(9) };
+    let size =
+        ns::Sns::Size { nsei: NSE, reset: true, ns_vcs_max: 8, ip4_endpoints: Some(1), ip6_endpoints: None };
+    for pdu in [reset, ns::Pdu::Sns(size)] {
+        bench.datagram(GB, bss(NSE), &pdu.to_vec());
+        assert!(matches!(bench.next(), Sent::Ns(_, ns::Pdu::Status(_))), "{pdu:?}");
+    }
+    assert_eq!((vc(&bench), bench.sgsn.gb().ns.vcs().count()), (VcState::Unblocked, 1));
+    // Once more changes nothing; a test that fails ends its service.
+    bench.sgsn.add_configured_nsvcs(&mut bench.around.context()).unwrap();
+    bench.pass_secs(120);
+    assert_eq!(vc(&bench), VcState::Dead);
 }
 
 /// A changed configuration, in force at once.

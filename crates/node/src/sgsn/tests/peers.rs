@@ -358,8 +358,10 @@ fn a_ggsn_of_another_version_ends_the_activation_at_once() {
 #[test]
 fn an_error_indication_ends_the_tunnels_of_who_says_so() {
     let mut bench = Bench::new(|config| {
-        config.apns =
-            vec![ApnRoute { apn: "internet".into(), ggsn: 0 }, ApnRoute { apn: "corporate".into(), ggsn: 1 }];
+        config.apns = vec![
+            ApnRoute { apn: "internet".into(), imsi_prefix: String::new(), ggsn: 0 },
+            ApnRoute { apn: "corporate".into(), imsi_prefix: String::new(), ggsn: 1 },
+        ];
     });
     bench.attach(0);
     bench.attach(1);

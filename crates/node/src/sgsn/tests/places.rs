@@ -5,9 +5,11 @@ use super::uplink::sn_pdu;
 use crate::sgsn::*;
 use gannet_machine::drops::Drop;
 use gannet_proto::gmm::MmState;
+use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::Cause;
-use gannet_wire::id::{Bvci, Nsei, Plmn, Rai, Sapi};
+use gannet_wire::id::{Bvci, Nsei, PTmsi, Plmn, Rai, Sapi};
+use gannet_wire::l3::L3Message;
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;
 
@@ -175,6 +177,81 @@ fn an_update_of_a_mobile_that_is_not_known() {
     }
 }
 
+/// Clause 4.7.5.1.6 c: ROUTING AREA UPDATE ACCEPT was sent as often as it may be, and COMPLETE never came.
+fn unconfirmed() -> (Bench, RauAccept) {
+    let mut bench = Bench::attached(true);
+    let former = bench.phones[0].tlli;
+    move_to_other_area(&mut bench, UpdateKind::Ra);
+    bench.next_bssgp();
+    let accept = accept_of(bench.hear_gmm(0));
+    super::cell_change::deleted(&mut bench, former);
+    bench.pass_secs(30);
+    assert_eq!(bench.drops(), [(Drop::GmmNoAnswer, 1)]);
+    bench.sent.clear();
+    (bench, accept)
+}
+
+fn goes_both_ways(bench: &mut Bench, number: u16) {
+    bench.unitdata(0, Sapi::DATA3, &sn_pdu(NSAPI, 0, false, number, b"up"));
+    assert_eq!(bench.next_user().2, b"up");
+    bench.downlink(0, NSAPI, b"down");
+    assert!(bench.hear(0).1.ends_with(b"down"));
+}
+
+/// By whom the SGSN pages now.
+fn paged(bench: &mut Bench) -> Option<PTmsi> {
+    match bench.next_bssgp() {
+        Message::PagingPs(paging) => paging.ptmsi.map(PTmsi),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_mobile_is_served_under_the_old_p_tmsi_where_the_new_one_was_not_confirmed() {
+    let (mut bench, accept) = unconfirmed();
+    let old = bench.phones[0].ptmsi.unwrap();
+    for (number, tlli) in [(0, Tlli::foreign(old)), (1, Tlli::local(old))] {
+        bench.phones[0].tlli = tlli;
+        goes_both_ways(&mut bench, number);
+    }
+    assert_eq!(bench.mobile(0).gmm.ptmsi(), Some(old));
+    // Its next update names the old one, is taken without a question, and brings it another one.
+    let request = update_request(&bench, 0, UpdateKind::Ra);
+    bench.gmm(0, request);
+    let again = accept_of(bench.hear_gmm(0));
+    assert!(again.allocated_ptmsi.is_some() && again.allocated_ptmsi != accept.allocated_ptmsi);
+    bench.take_ptmsi(0, again.allocated_ptmsi, again.ptmsi_signature);
+    bench.gmm(0, RauComplete { receive_npdu_numbers: None });
+    goes_both_ways(&mut bench, 2);
+    assert_eq!(bench.sgsn.directory.by_ptmsi(old), None);
+    bench.detach(0, true);
+    bench.delete_answer(NSAPI);
+    bench.assert_empty();
+}
+
+#[test]
+fn a_mobile_is_found_under_the_new_p_tmsi_where_it_was_not_confirmed() {
+    let (mut bench, accept) = unconfirmed();
+    let old = bench.phones[0].ptmsi;
+    bench.take_ptmsi(0, accept.allocated_ptmsi, accept.ptmsi_signature);
+    let new = bench.phones[0].ptmsi;
+    // In STANDBY nobody knows which one it listens to.
+    bench.pass_secs(45);
+    bench.downlink(0, NSAPI, b"held");
+    assert_eq!(paged(&mut bench), old);
+    bench.pass_secs(10);
+    assert_eq!(paged(&mut bench), old);
+    bench.pass_secs(10);
+    assert_eq!(paged(&mut bench), new);
+    bench.beacon(0);
+    assert!(bench.hear(0).1.ends_with(b"held"));
+    goes_both_ways(&mut bench, 0);
+    assert_eq!((bench.mobile(0).gmm.ptmsi(), bench.sgsn.directory.by_ptmsi(old.unwrap())), (new, None));
+    bench.detach(0, true);
+    bench.delete_answer(NSAPI);
+    bench.assert_empty();
+}
+
 /// 03.60 clause 6.9.1 [23.060]: in another routing area a mobile updates first.
 #[test]
 fn user_data_from_another_routing_area_is_dropped_and_moves_nobody() {
@@ -199,6 +276,46 @@ fn user_data_from_another_routing_area_is_dropped_and_moves_nobody() {
     bench.unitdata(0, Sapi::DATA3, &sn_pdu(NSAPI, 0, false, 1, b"up"));
     assert_eq!(bench.next_user().2, b"up");
     assert_eq!(bench.dropped(Drop::SgsnOtherRoutingArea), 3);
+}
+
+/// The same on SAPI 1, ciphered or not: only ATTACH, DETACH and ROUTING AREA UPDATE REQUEST come from there.
+#[test]
+fn signalling_from_another_routing_area_moves_nobody() {
+    for ciphered in [false, true] {
+        let mut bench = Bench::attached(true);
+        if ciphered {
+            let ciphering = Ciphering::with_kc(Algorithm::Gea3, [7; 8]).unwrap();
+            let (slot, tlli) = (bench.slot(0), bench.phones[0].tlli);
+            bench.sgsn.mobiles.get_mut(slot).unwrap().llc.set_ciphering(ciphering);
+            bench.phones[0].llc.assign(Some(tlli), None, ciphering);
+        }
+        let here = bench.mobile(0).gmm.cell();
+        bench.phones[0].cell = 3;
+        let status = L3Message::Gmm(GmmStatus { cause: GmmCause::ProtocolError }.into()).to_vec();
+        let message = activate_request(Nsapi(6)).into();
+        let activation = L3Message::Sm { ti: 1, ti_flag: false, message }.to_vec();
+        for octets in [&status[..], &activation, &[0x08, 0xff], &[]] {
+            let mut frame = bench.air.frames.copy_of(octets).unwrap();
+            bench.phones[0].llc.unitdata_request(Sapi::GMM, true, ciphered, &mut frame).unwrap();
+            bench.up(0, &frame);
+        }
+        bench.gmm(0, IdentityResponse { identity: MobileIdentity::Imsi(imsi(0)) });
+        // An XID command on SAPI 1 whose parameter begins as a GMM message does.
+        let mut xid = vec![0x01, 0xfb, 0x08];
+        xid.extend(gannet_wire::fcs24::fcs24(&xid));
+        bench.up(0, &xid);
+        assert!(bench.is_silent(), "ciphered: {ciphered}");
+        assert_eq!(bench.drops(), [(Drop::SgsnOtherRoutingArea, 6)]);
+        assert_eq!(bench.mobile(0).gmm.cell(), here);
+        // The update goes on as ever, with the questions that belong to it.
+        let request = RauRequest { old_rai: rai(77), ..update_request(&bench, 0, UpdateKind::Ra) };
+        bench.gmm(0, request);
+        assert!(matches!(bench.next_bssgp(), Message::FlushLl { .. }));
+        assert!(matches!(bench.hear_gmm(0), GmmMessage::IdentityRequest(_)));
+        bench.gmm(0, IdentityResponse { identity: MobileIdentity::Imsi(imsi(0)) });
+        assert_eq!(accept_of(bench.hear_gmm(0)).rai, rai(2));
+        assert_eq!(bench.dropped(Drop::SgsnOtherRoutingArea), 6);
+    }
 }
 
 /// An update under the local TLLI whose old routing area is not where the mobile was: identified, and another one rejected.

@@ -85,7 +85,7 @@ fn to_another_sgsn() {
     assert_eq!(second.hear(1).1[4..], *b"down");
     let (number, apn) = {
         let (_, context) = second.mobile(1).sm().iter().next().unwrap();
-        (context.apn(), second.sgsn.access_point(context.apn()).unwrap().0.clone())
+        (context.apn(), second.sgsn.access_point(context.apn(), None).unwrap().0.clone())
     };
     assert_eq!((number, apn.as_str()), (0, "internet"));
     assert_eq!(first.sgsn.mobiles().count(), 1);

@@ -15,7 +15,7 @@ fn tft() -> TrafficFlowTemplate {
     TrafficFlowTemplate(vec![0x21, 0, 1, 2, 0x30, 17])
 }
 
-fn secondary() -> ActivateSecondaryRequest {
+pub fn secondary() -> ActivateSecondaryRequest {
     ActivateSecondaryRequest {
         nsapi: SECOND,
         sapi: Sapi::DATA5,

@@ -100,7 +100,7 @@ fn bss_that_nobody_knows_have_a_table_and_no_more() {
 
 #[test]
 fn bss_that_are_not_asked_for_are_not_kept() {
-    let mut bench = Bench::without_bss(|config| config.accept_dynamic = false);
+    let mut bench = Bench::without_bss(|config| config.open.clear());
     for number in 0..FLOOD {
         let nsei = Nsei(u16::try_from(number).unwrap());
         let reset = ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(nsei.0), nsei };
@@ -116,11 +116,11 @@ fn bss_that_are_not_asked_for_are_not_kept() {
 fn endpoints_of_ip_sns_have_a_table_and_no_more() {
     let endpoint = |number| IpElement { endpoint: stranger(number), signalling_weight: 1, data_weight: 1 };
     let mut bench = Bench::without_bss(|config| {
-        config.accept_dynamic = false;
+        config.open.clear();
         let own = SocketAddr::new(SGSN, 23_000);
         config.ip_sns = IpSns {
             endpoints: vec![LocalEndpoint { port: GB, element: IpElement { endpoint: own, ..endpoint(0) } }],
-            accept_dynamic: true,
+            open: vec![GB],
             ..IpSns::default()
         };
     });

@@ -23,7 +23,7 @@ fn cause_of_reject_to(bench: &mut Bench, phone: usize) -> SmCause {
 }
 
 fn route(apn: &str, ggsn: usize) -> ApnRoute {
-    ApnRoute { apn: apn.into(), ggsn }
+    ApnRoute { apn: apn.into(), imsi_prefix: String::new(), ggsn }
 }
 
 fn delete_request(nsapi: Nsapi) -> DeleteRequest {
@@ -141,6 +141,40 @@ fn access_points_lead_to_their_ggsn() {
     assert_eq!(ggsn_of(Some("elsewhere")), Err(27));
 }
 
+/// The longest prefix of the IMSI decides between routes of one name, and the name before the wildcard.
+#[test]
+fn an_access_point_leads_to_a_ggsn_by_the_imsi() {
+    let route = |apn, prefix: &str, ggsn| ApnRoute { imsi_prefix: prefix.into(), ..route(apn, ggsn) };
+    let of_phone = |phone: usize| imsi(phone).to_string();
+    let mut bench = Bench::new(|config| {
+        config.apns = vec![
+            route("internet", "0010", 0),
+            route("*", &of_phone(0), 0),
+            route("internet", &of_phone(1), 1),
+            route("internet", "", 1),
+            route("corporate", "26201", 1),
+        ];
+    });
+    let ggsn_of = |bench: &mut Bench, phone: usize, apn: &str| {
+        bench.sm(phone, 0, ActivateRequest { apn: apn.parse().ok(), ..activate_request(NSAPI) });
+        let Sent::Control(to, header, Message::CreateRequest(request)) = bench.next() else { return None };
+        bench.create_answer(to, header.sequence.unwrap(), &request, Cause::SystemFailure);
+        cause_of_reject_to(bench, phone);
+        Some(to)
+    };
+    for phone in 0..2 {
+        bench.attach(phone);
+    }
+    for (phone, apn, ggsn) in [
+        (0, "internet", Some(GGSN)),
+        (1, "internet", Some(OTHER_GGSN)),
+        (0, "corporate", Some(GGSN)),
+        (1, "corporate", None),
+    ] {
+        assert_eq!(ggsn_of(&mut bench, phone, apn), ggsn, "{phone} {apn}");
+    }
+}
+
 #[test]
 fn a_wildcard_is_for_every_other_access_point() {
     let apns = vec![route("*", 1), route("internet", 0), route("six.mnc001.mcc001.gprs", 0)];
@@ -196,6 +230,23 @@ fn deactivation_by_the_mobile() {
     assert_eq!(bench.mobile(0).bearers().count(), 0);
     assert_eq!(bench.drops(), []);
     bench.activate(0, NSAPI);
+}
+
+/// One Delete Request, one answer; and SM STATUS, which ends the procedure at the mobile, where that answer was lost.
+#[test]
+fn a_deactivation_that_the_mobile_repeats() {
+    let mut bench = Bench::attached(true);
+    let request = || DeactivateRequest { cause: SmCause::RegularDeactivation, tear_down: None };
+    for _ in 0..2 {
+        bench.sm(0, 0, request());
+    }
+    assert_eq!((bench.sent.len(), bench.drops()), (1, vec![(Drop::SmRepeated, 1)]));
+    bench.delete_answer(NSAPI);
+    assert!(matches!(bench.hear_sm(0), SmMessage::DeactivateAccept(_)));
+    assert!(bench.is_silent());
+    bench.sm(0, 0, request());
+    let SmMessage::SmStatus(status) = bench.hear_sm(0) else { panic!() };
+    assert_eq!((status.cause, bench.is_silent()), (SmCause::InvalidTi, true));
 }
 
 #[test]
@@ -334,7 +385,19 @@ fn a_request_for_a_context_that_was_given_up_is_not_repeated_after_another() {
 
 #[test]
 fn a_ggsn_that_restarted_has_lost_its_contexts() {
-    let mut bench = Bench::attached(true);
+    for cause in [SmCause::ReactivationRequired, SmCause::NetworkFailure] {
+        a_restart_is_told_with(cause);
+    }
+}
+
+fn a_restart_is_told_with(cause: SmCause) {
+    let mut bench = Bench::new(|config| {
+        if cause != SmCause::ReactivationRequired {
+            config.ggsn_restart_cause = cause;
+        }
+    });
+    bench.attach(0);
+    bench.activate(0, NSAPI);
     bench.activate(0, Nsapi(6));
     let mut echo = Vec::new();
     let message = EchoResponse { recovery: 10, private_extension: None }.into();
@@ -349,7 +412,7 @@ fn a_ggsn_that_restarted_has_lost_its_contexts() {
     bench.datagram(GTP_C, core::net::SocketAddr::new(GGSN, 2123), &echo);
     for _ in 0..2 {
         let SmMessage::DeactivateRequest(request) = bench.hear_sm(0) else { panic!("no deactivation") };
-        assert_eq!(request.cause, SmCause::ReactivationRequired);
+        assert_eq!(request.cause, cause);
     }
     assert!(bench.is_silent());
     assert_eq!(bench.events.last(), Some(&SgsnEvent::GgsnRestarted { peer: GGSN }));

@@ -121,6 +121,57 @@ fn a_detach_request_without_signature_is_obeyed_where_it_comes_ciphered() {
     }
 }
 
+/// Whoever knows the TLLI of a mobile says in its name that it has no cipher. The next challenge orders one all the same.
+#[test]
+fn an_update_that_is_refused_weakens_no_cipher() {
+    let mut bench = with_hlr(|config| config.subscribers.ciphers = Ciphers(0b1001));
+    authenticated(&mut bench);
+    located(&mut bench, subscription("*", 9));
+    let ciphering = bench.sgsn.mobiles().next().unwrap().1.llc.ciphering();
+    let phone = &mut bench.phones[0];
+    phone.llc.assign(Some(phone.tlli), None, ciphering);
+    let GmmMessage::AttachAccept(accept) = bench.hear_gmm(0) else { panic!() };
+    let Some(MobileIdentity::PTmsi(ptmsi)) = accept.allocated_ptmsi else { panic!() };
+    let phone = &mut bench.phones[0];
+    phone.tlli = Tlli::local(ptmsi);
+    phone.llc.assign(Some(phone.tlli), None, ciphering);
+    ciphered(&mut bench, AttachComplete {});
+    let forged = RauRequest {
+        ms_network_capability: Some(MsNetworkCapability(Octets::from_start(&[0, 0]))),
+        old_ptmsi_signature: None,
+        ..update_request(&bench, 0, UpdateKind::Periodic)
+    };
+    bench.gmm(0, forged);
+    assert!(matches!(bench.hear_gmm(0), GmmMessage::IdentityRequest(_)));
+    bench.gmm(0, IdentityResponse { identity: MobileIdentity::Imsi(imsi(1)) });
+    assert!(matches!(bench.hear_gmm(0), GmmMessage::RauReject(_)));
+    bench.sgsn.authenticate_again(&mut bench.around.context(), imsi(0)).unwrap();
+    bench.collect();
+    assert!(matches!(heard(&mut bench), Some(Body::SendAuthInfoRequest(_))));
+    say(&mut bench, vectors(&[[0x22; 16]]), 0);
+    assert_eq!(challenge(&mut bench).ciphering, CipheringAlgorithm(3));
+}
+
+/// Somebody says in a mobile's name that it has no context any more. Where a signature may be missing that is believed, also
+/// beside 'authentication required': that is why 'on' is the default there.
+#[test]
+fn an_unsigned_update_ends_contexts_where_signatures_may_be_missing_and_nowhere_else() {
+    for (signatures, ends) in
+        [(Signatures::Demanded, false), (Signatures::Given, true), (Signatures::Unused, true)]
+    {
+        let mut bench = Bench::new(|config| config.gmm.signatures = signatures);
+        bench.attach(0);
+        bench.activate(0, NSAPI);
+        let forged = RauRequest {
+            old_ptmsi_signature: None,
+            pdp_context_status: Some(PdpContextStatus(0)),
+            ..update_request(&bench, 0, UpdateKind::Periodic)
+        };
+        bench.gmm(0, forged);
+        assert_eq!(bench.mobile(0).sm().status() == PdpContextStatus(0), ends, "{signatures:?}");
+    }
+}
+
 fn ciphered(bench: &mut Bench, message: impl Into<GmmMessage>) {
     let mut frame = bench.air.frames.copy_of(&L3Message::Gmm(message.into()).to_vec()).unwrap();
     bench.phones[0].llc.unitdata_request(Sapi::GMM, true, true, &mut frame).unwrap();

@@ -230,7 +230,7 @@ fn what_the_hlr_refuses_the_mobile_is_told() {
     let refusal = Refusal { cause: GmmCause::ImsiUnknownInHlr, cn_domain: None };
     say(&mut bench, Body::SendAuthInfoError(refusal), 0);
     let GmmMessage::AttachReject(reject) = bench.hear_gmm(0) else { panic!() };
-    assert_eq!(reject.cause, GmmCause::GprsAndNonGprsNotAllowed);
+    assert_eq!(reject.cause, GmmCause::ImsiUnknownInHlr);
     assert_eq!(bench.drops(), [(Drop::GmmRejected, 1), (Drop::GsupRefused, 1)]);
     bench.assert_empty();
 }

@@ -51,7 +51,7 @@ fn the_hlr_is_named_with_its_answer_or_its_silence() {
     say(&mut bench, Body::SendAuthInfoError(refusal), 0);
     bench.hear_gmm(0);
     let why = format!("not served by the HLR's answer about authentication: {}", GmmCause::ImsiUnknownInHlr);
-    let told = format!("ATTACH REJECT: {}", GmmCause::GprsAndNonGprsNotAllowed);
+    let told = format!("ATTACH REJECT: {}", GmmCause::ImsiUnknownInHlr);
     assert!(why.ends_with("(cause 2)"), "{why}");
     assert_eq!(explained(&mut bench), [why, told]);
     let mut bench = with_hlr(|_| ());
@@ -143,7 +143,9 @@ fn a_lost_context_is_named_with_its_ggsn() {
 
 #[test]
 fn an_access_point_that_leads_nowhere_is_named() {
-    let mut bench = Bench::new(|config| config.apns = vec![ApnRoute { apn: "elsewhere".into(), ggsn: 0 }]);
+    let mut bench = Bench::new(|config| {
+        config.apns = vec![ApnRoute { apn: "elsewhere".into(), imsi_prefix: String::new(), ggsn: 0 }]
+    });
     bench.attach(0);
     bench.sm(0, 0, activate_request(NSAPI));
     let SmMessage::ActivateReject(_) = bench.hear_sm(0) else { panic!() };

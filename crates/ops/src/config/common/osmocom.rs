@@ -70,11 +70,13 @@ fn install_sessions<E: Element>(grammar: &mut Grammar<E>) {
     ] {
         grammar.add(config, pattern, help, Action::Refuse(why));
     }
-    let threads = Action::Enter(Node::Ignored, |edit| {
+    let threads = Action::Enter(Node::CpuSched, |edit| {
         edit.warn("taken without effect: there is one thread; say 'core <0-1023>' under 'sgsn'.");
         Ok(String::new())
     });
     grammar.add(config, "cpu-sched", "Scheduling of threads: not here", threads);
+    let why = "there is one thread; say 'core <0-1023>' under 'sgsn'.";
+    grammar.add(&[Node::CpuSched], ".LINE", "Any line that Osmocom has here", Action::Ignore(why));
     let greeting = "a session is greeted with the name of the program.";
     let length = "a terminal tells its length, and 'terminal length' changes it in a session.";
     let begin = "a session begins in the view node.";

@@ -52,6 +52,8 @@ pub enum NsSelection {
 pub enum SgsnOperation {
     /// `show subscriber …`: a [`crate::view::Subscriber`] for each.
     ShowSubscribers(Whom),
+    /// `show subscriber cache`: a [`crate::view::CachedSubscriber`] for each.
+    ShowSubscriberCache,
     /// `show mm-context …`: a [`crate::view::MmContext`] for each, with their PDP contexts where `pdp`.
     ShowMmContexts {
         /// Of whom.
@@ -167,8 +169,12 @@ fn show(grammar: &mut Grammar<Sgsn>, pattern: &'static str, help: &str, parse: f
 
 fn install_subscribers(grammar: &mut Grammar<Sgsn>) {
     use SgsnOperation::{ShowSubscribers, ShowWhy};
-    show(grammar, "show subscriber (all|cache)", "Subscribers\nAll\nAll, in Osmocom's word", |_| {
-        Ok(ShowSubscribers(Whom::All))
+    show(grammar, "show subscriber (all|cache)", "Subscribers\nAll\nAll, in Osmocom's lines", |args| {
+        Ok(if args.text(0) == "cache" {
+            SgsnOperation::ShowSubscriberCache
+        } else {
+            ShowSubscribers(Whom::All)
+        })
     });
     show(grammar, "show subscriber imsi IMSI", "Subscribers\nBy IMSI\nThe IMSI", |args| {
         one(args, 0).map(ShowSubscribers)
@@ -271,7 +277,8 @@ fn install_node(grammar: &mut Grammar<Sgsn>) {
 }
 
 pub(super) fn show_timers(config: &SgsnConfig, args: &Args, out: &mut String) -> Result<(), CommandError> {
-    let only = args.get(0).map(GmmTimer::named).transpose()?;
+    let unknown = |_| CommandError(format!("No such timer: {}", args.text(0)));
+    let only = args.get(0).map(GmmTimer::named).transpose().map_err(unknown)?;
     for timer in GmmTimer::ALL.iter().filter(|timer| only.is_none_or(|only| only == **timer)) {
         let (seconds, default) = (config.timers.get_s(*timer), timer.default_s());
         let _ = writeln!(out, "{timer} = {seconds} s\t{} (default: {default} s)", timer.help());

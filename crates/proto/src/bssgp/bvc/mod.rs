@@ -122,6 +122,39 @@ impl BvcState {
     }
 }
 
+/// What passed over a BVC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BvcCounters {
+    /// BSSGP PDUs received.
+    pub pdus_in: u64,
+    /// Octets of them.
+    pub octets_in: u64,
+    /// BSSGP PDUs sent.
+    pub pdus_out: u64,
+    /// Octets of them.
+    pub octets_out: u64,
+    /// BVC-BLOCK received.
+    pub blocked: u64,
+    /// LLC-DISCARDED received.
+    pub discarded: u64,
+    /// STATUS received.
+    pub statuses: u64,
+}
+
+impl BvcCounters {
+    /// A PDU of so many octets came.
+    fn received(&mut self, octets: usize) {
+        self.pdus_in += 1;
+        self.octets_in += octets as u64;
+    }
+
+    /// A PDU of so many octets goes.
+    fn sent(&mut self, octets: usize) {
+        self.pdus_out += 1;
+        self.octets_out += octets as u64;
+    }
+}
+
 /// A PTP BVC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bvc {
@@ -139,6 +172,8 @@ pub struct Bvc {
     tries: u8,
     /// Something has come on it since its reset.
     is_heard: bool,
+    /// What passed over it since its place was given to it.
+    pub counters: BvcCounters,
 }
 
 /// An NSE, that is, its signalling BVC.
@@ -152,6 +187,8 @@ pub struct Nse {
     pub features: u8,
     tries: u8,
     statuses: Allowance,
+    /// What passed over its signalling BVC.
+    pub counters: BvcCounters,
 }
 
 /// What the entity wants or tells.
@@ -292,7 +329,10 @@ impl Bvcs {
         let state = bvc.and_then(|bvc| self.get(bvc)).map_or(BvcState::Down, |bvc| bvc.state);
         let (drop, cause) = match state {
             BvcState::Unblocked => {
-                bvc.into_iter().for_each(|bvc| self.heard(bvc, true));
+                if let Some(bvc) = bvc.and_then(|bvc| self.bvcs.get_mut(bvc as usize)) {
+                    bvc.is_heard = true;
+                    bvc.counters.received(pdu.len());
+                }
                 return bvc;
             }
             // What was on its way when the block or reset began is no error of the peer.

@@ -201,6 +201,9 @@ impl Bvcs {
         let Some(bvc) = self.find(nsei, bvci) else {
             return self.refuse(cx, nsei, bvci, Cause::BvciUnknown, message, out);
         };
+        if let Some(counters) = self.counters_of(nsei, Some(bvci)) {
+            counters.blocked += 1;
+        }
         if self.is_unblocked(bvc) {
             out.push(BvcOutput::Blocked { bvc, cause });
         }
@@ -275,6 +278,9 @@ impl Bvcs {
     /// blocked.
     fn status(&mut self, cx: &mut Context<'_>, nsei: Nsei, status: &Status, out: &mut Batch<BvcOutput>) {
         cx.drop(Drop::BssgpStatusReceived, None);
+        if let Some(counters) = self.counters_of(nsei, status.bvci) {
+            counters.statuses += 1;
+        }
         cx.log(
             Category::Bssgp,
             Level::Notice,

@@ -1,6 +1,6 @@
 //! Who is there, and the procedures that this end begins.
 
-use super::{Bvc, BvcOutput, BvcState, Bvcs, Config, Nse, Role};
+use super::{Bvc, BvcCounters, BvcOutput, BvcState, Bvcs, Config, Nse, Role};
 use crate::allowance::Allowance;
 use foldhash::fast::FixedState;
 use gannet_machine::drops::Drop;
@@ -44,7 +44,16 @@ impl Bvcs {
         let room = u32::try_from(self.bvcs.len()).ok().filter(|index| *index < self.config.bvcs_max);
         let index = room.or_else(|| self.down_bvc())?;
         let (state, cause) = (BvcState::Down, Cause::OamIntervention);
-        let bvc = Bvc { nsei, bvci, cell, state, cause, tries: 0, is_heard: false };
+        let bvc = Bvc {
+            nsei,
+            bvci,
+            cell,
+            state,
+            cause,
+            tries: 0,
+            is_heard: false,
+            counters: BvcCounters::default(),
+        };
         match self.bvcs.get_mut(index as usize) {
             Some(place) => {
                 let former = core::mem::replace(place, bvc);
@@ -143,7 +152,9 @@ impl Bvcs {
             cx.drop(Drop::BssgpTableFull, None);
             return None;
         };
-        let nse = Nse { nsei, state: BvcState::Down, features: 0, tries: 0, statuses: Allowance::default() };
+        let statuses = Allowance::default();
+        let counters = BvcCounters::default();
+        let nse = Nse { nsei, state: BvcState::Down, features: 0, tries: 0, statuses, counters };
         match self.nses.get_mut(index as usize) {
             Some(place) => {
                 let former = core::mem::replace(place, nse);
@@ -170,6 +181,53 @@ impl Bvcs {
     pub(super) fn heard(&mut self, bvc: u32, is_heard: bool) {
         if let Some(bvc) = self.bvcs.get_mut(bvc as usize) {
             bvc.is_heard = is_heard;
+        }
+    }
+
+    /// A PDU of so many octets came on the signalling BVC of an NSE.
+    pub fn count_signalling(&mut self, nsei: Nsei, octets: usize) {
+        let nse = self.by_nsei.get(&nsei).copied();
+        if let Some(nse) = nse.and_then(|nse| self.nse_mut(nse)) {
+            nse.counters.received(octets);
+        }
+    }
+
+    /// A PDU of so many octets goes out on a PTP BVC.
+    pub fn count_sent(&mut self, bvc: u32, octets: usize) {
+        if let Some(bvc) = self.bvcs.get_mut(bvc as usize) {
+            bvc.counters.sent(octets);
+        }
+    }
+
+    /// The same, on a BVC by its name.
+    pub fn count_sent_by_name(&mut self, nsei: Nsei, bvci: Bvci, octets: usize) {
+        if bvci == Bvci::SIGNALLING {
+            let nse = self.by_nsei.get(&nsei).copied();
+            if let Some(nse) = nse.and_then(|nse| self.nse_mut(nse)) {
+                nse.counters.sent(octets);
+            }
+        } else if let Some(bvc) = self.find(nsei, bvci) {
+            self.count_sent(bvc, octets);
+        }
+    }
+
+    /// A BSS has discarded LL-PDUs of a cell.
+    pub fn count_discarded(&mut self, nsei: Nsei, bvci: Bvci) {
+        let bvc = self.find(nsei, bvci);
+        if let Some(bvc) = bvc.and_then(|bvc| self.bvcs.get_mut(bvc as usize)) {
+            bvc.counters.discarded += 1;
+        }
+    }
+
+    /// The counters of the BVC that a message of the signalling BVC is about, or of the signalling BVC itself.
+    pub(super) fn counters_of(&mut self, nsei: Nsei, bvci: Option<Bvci>) -> Option<&mut BvcCounters> {
+        let ptp = bvci.and_then(|bvci| self.find(nsei, bvci));
+        match ptp {
+            Some(bvc) => self.bvcs.get_mut(bvc as usize).map(|bvc| &mut bvc.counters),
+            None => {
+                let nse = self.by_nsei.get(&nsei).copied()?;
+                self.nse_mut(nse).map(|nse| &mut nse.counters)
+            }
         }
     }
 

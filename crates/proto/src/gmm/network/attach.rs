@@ -80,6 +80,7 @@ impl GmmContext {
         self.pause(Waiting::Nothing);
         self.drx = request.drx;
         self.rest.capability = request.ms_network_capability;
+        self.rest.said = None;
         self.rest.cksn = request.cksn;
         let named = matches!(request.identity, MobileIdentity::Imsi(_));
         self.rest.auth = Authentication { named, ..Authentication::default() };
@@ -87,7 +88,12 @@ impl GmmContext {
         out.push(GmmAction::RadioAccessCapability(request.ms_radio_access_capability.clone()));
         match (request.identity, self.imsi) {
             (MobileIdentity::Imsi(imsi), _) => self.identified(cx, imsi, out),
-            (_, Some(imsi)) if self.is_claimed_by(cfg, request) => self.identified(cx, imsi, out),
+            (identity, Some(imsi)) if self.is_claimed_by(cfg, request) => {
+                if self.new_ptmsi().is_some_and(|new| identity == MobileIdentity::PTmsi(new)) {
+                    self.confirm_new(out);
+                }
+                self.identified(cx, imsi, out);
+            }
             // A P-TMSI that is not known here, or of another routing area or signature (clause 4.7.3.1.2).
             (
                 MobileIdentity::PTmsi(_)

@@ -23,11 +23,14 @@ use gannet_wire::l3::ie::{
 impl GmmContext {
     /// The subscriber is known: may it be served?
     pub(super) fn ask_subscriber(&mut self, imsi: Imsi, out: &mut Batch<GmmAction>) {
+        let said = self.rest.said.as_ref().filter(|_| self.rest.procedure == Procedure::Update);
+        let said = said.and_then(|said| said.capability);
+        let capability = said.unwrap_or(self.rest.capability);
         let claim = Claim {
             cksn: (self.rest.cksn != Cksn::NO_KEY && !self.rest.orders.want_a_challenge())
                 .then_some(self.rest.cksn.0),
-            umts: self.rest.capability.revision_r99(),
-            capability: self.rest.capability,
+            umts: capability.revision_r99(),
+            capability,
         };
         self.ask_auth(imsi, AuthQuestion::Subscriber(claim), out);
     }

@@ -14,7 +14,8 @@ use gannet_machine::{Batch, Context};
 use gannet_wire::id::{Imei, Imsi, PTmsi, Rai, Tlli};
 use gannet_wire::l3::gmm::{GmmMessage, GmmStatus};
 use gannet_wire::l3::ie::{
-    Cksn, DetachTypeMt, DrxParameter, GmmCause, GprsTimer, MsNetworkCapability, PdpContextStatus,
+    Cksn, DetachTypeMt, DrxParameter, GmmCause, GprsTimer, MsNetworkCapability, MsRadioAccessCapability,
+    PdpContextStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -158,6 +159,15 @@ pub(super) struct Authentication {
     pub answered: bool,
 }
 
+/// What a ROUTING AREA UPDATE REQUEST says of the mobile, where it says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    pub drx: Option<DrxParameter>,
+    pub capability: Option<MsNetworkCapability>,
+    pub ready_timer: Option<GprsTimer>,
+    pub radio: MsRadioAccessCapability,
+}
+
 /// One mobile. Plain data; addressed and woken by the node.
 ///
 /// What goes with each LL-PDU is here, and what only signalling needs in memory of its own: of many mobiles the former lies in few
@@ -192,6 +202,9 @@ pub(super) struct Rest {
     pub(super) reachable: bool,
     pub(super) imei: Option<Imei>,
     pub(super) capability: MsNetworkCapability,
+    /// What holds once the update that runs is accepted. An update that a restart interrupts begins anew.
+    #[serde(skip)]
+    pub(super) said: Option<Box<Said>>,
     /// T3314 as negotiated.
     pub(super) ready_timer: GprsTimer,
     /// What the operator wants done as soon as the mobile is heard and nothing else runs.
@@ -249,6 +262,7 @@ impl Rest {
             reachable: true,
             ready_timer: T3314_DEFAULT,
             capability: MsNetworkCapability::default(),
+            said: None,
         }
     }
 }
@@ -455,6 +469,7 @@ impl GmmContext {
     /// The procedure is over and the mobile is where it was before: attached or not.
     pub(super) fn settle(&mut self) {
         self.rest.procedure = Procedure::None;
+        self.rest.said = None;
         self.rest.orders.obeyed();
         self.pause(Waiting::Nothing);
     }

@@ -8,7 +8,7 @@ use crate::gmm::{Cell, MmState, span};
 use gannet_machine::drops::Drop;
 use gannet_machine::trace::Level;
 use gannet_machine::{Batch, Context};
-use gannet_wire::id::Tlli;
+use gannet_wire::id::{PTmsi, Tlli};
 
 impl GmmContext {
     /// Any LLC frame of the mobile: it is in this cell, it is reached by this TLLI, and it is READY
@@ -173,7 +173,15 @@ impl GmmContext {
         let Some(imsi) = self.imsi else { return };
         self.rest.paging_tries += 1;
         self.rest.deadlines.set(GmmTimer::Paging as usize, cx.now + cfg.t3313);
-        out.push(GmmAction::Page { imsi, ptmsi: self.ptmsi(), rai: self.rest.rai, drx: self.drx });
+        let ptmsi = self.paged_by(cfg);
+        out.push(GmmAction::Page { imsi, ptmsi, rai: self.rest.rai, drx: self.drx });
+    }
+
+    /// The P-TMSI of this paging. Where two are valid, the old one has the first half of the tries and the new one the
+    /// rest (clause 4.7.6.4 b).
+    fn paged_by(&self, cfg: &GmmConfig) -> Option<PTmsi> {
+        let is_late = self.rest.paging_tries > cfg.paging_tries.div_ceil(2);
+        self.new_ptmsi().filter(|_| is_late).or_else(|| self.ptmsi())
     }
 
     /// T3313 has expired (clause 4.7.9.1.1: the network may page again).

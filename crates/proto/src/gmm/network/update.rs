@@ -1,6 +1,6 @@
 //! Routing area updating within this SGSN (clause 4.7.5): normal, periodic, and combined without an MSC.
 
-use super::context::{Authentication, GmmState, Procedure, Waiting};
+use super::context::{Authentication, GmmState, Procedure, Said, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
 use crate::about::About as _;
 use crate::gmm::{MmState, TemporaryIdentity, fingerprint};
@@ -98,23 +98,18 @@ impl GmmContext {
         let authenticates = cfg.authenticate_updates || self.is_authenticating();
         self.rest.procedure = Procedure::Update;
         self.pause(Waiting::Nothing);
-        self.suspended = false;
         self.rest.request = print;
         self.rest.combined =
             matches!(request.update_type.kind, UpdateKind::Combined | UpdateKind::CombinedWithImsiAttach);
         self.rest.mobile_nsapis = request.pdp_context_status;
         self.rest.cksn = request.cksn;
         self.rest.auth = Authentication::default();
-        if let Some(drx) = request.drx {
-            self.drx = drx;
-        }
-        if let Some(capability) = request.ms_network_capability {
-            self.rest.capability = capability;
-        }
-        if let Some(asked) = request.requested_ready_timer {
-            self.negotiate_ready(cfg, Some(asked));
-        }
-        out.push(GmmAction::RadioAccessCapability(request.ms_radio_access_capability.clone()));
+        self.rest.said = Some(Box::new(Said {
+            drx: request.drx,
+            capability: request.ms_network_capability,
+            ready_timer: request.requested_ready_timer,
+            radio: request.ms_radio_access_capability.clone(),
+        }));
         let signature = request.old_ptmsi_signature;
         let was_here = self.was_in(request.old_rai);
         let claimed = self.rest.current.map(|current| TemporaryIdentity::new(current.ptmsi, signature));
@@ -136,18 +131,20 @@ impl GmmContext {
     }
 
     /// The mobile is who it says: compare PDP contexts, take it into its routing area, and accept. A new P-TMSI is
-    /// given where the old one was another routing area's, so that its TLLI is local again.
+    /// given where the old one was another routing area's, so that its TLLI is local again, and where the mobile
+    /// has not taken the last one that it was given (clauses 4.7.5.1.6 c and 4.7.6.4 b).
     pub(super) fn update_authenticated(
         &mut self,
         cx: &mut Context<'_>,
         cfg: &GmmConfig,
         out: &mut Batch<GmmAction>,
     ) {
+        self.take_what_was_said(cfg, out);
         self.compare_pdp_contexts(out);
         let local = self.rest.current.is_some_and(|current| self.tlli == Tlli::local(current.ptmsi));
         let moved = self.rest.rai != self.cell.id.rai;
         self.enter_routing_area();
-        if cfg.reallocate_always || moved || !local {
+        if cfg.reallocate_always || moved || !local || self.rest.new.is_some() {
             self.ask_ptmsi(out);
         } else {
             // The mobile deletes a signature that the ACCEPT does not assign anew (clause 4.7.5.1.3).
@@ -158,6 +155,20 @@ impl GmmContext {
             self.send_accept(cfg, out);
             self.registered(cx, cfg, out);
         }
+    }
+
+    /// What the request says of the mobile holds now. Before, anybody may have said it who knows the TLLI: that the mobile has no
+    /// cipher, or listens to paging at other times.
+    fn take_what_was_said(&mut self, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+        self.suspended = false;
+        let Some(said) = self.rest.said.take() else { return };
+        let Said { drx, capability, ready_timer, radio } = *said;
+        self.drx = drx.unwrap_or(self.drx);
+        self.rest.capability = capability.unwrap_or(self.rest.capability);
+        if ready_timer.is_some() {
+            self.negotiate_ready(cfg, ready_timer);
+        }
+        out.push(GmmAction::RadioAccessCapability(radio));
     }
 
     /// The mobile is registered where it was heard. Until it has confirmed a P-TMSI of this routing area, it may name the one

@@ -1,5 +1,4 @@
-use super::super::tests::Side;
-use super::super::*;
+use super::super::tests::{Side, open_sgsn};
 use super::*;
 use gannet_machine::drops::Drop as Name;
 use gannet_wire::id::Nsvci;
@@ -17,7 +16,7 @@ fn reset(nsvci: u16) -> Vec<u8> {
 
 /// NS-VC 101 of a BSS at `at(1, 22000)` is in service.
 fn in_service() -> Side {
-    let mut sgsn = Side::new(NsConfig::new(NsRole::Sgsn, 7));
+    let mut sgsn = Side::new(open_sgsn(7));
     for pdu in [reset(101), Pdu::Unblock.to_vec()] {
         sgsn.receive(at(1, 22000), &pdu);
     }
@@ -78,7 +77,7 @@ fn a_bss_that_restarts_at_another_port() {
     let on = |host: [u8; 4], port| SocketAddr::from((host, port));
     for (host, span) in [([192, 0, 2, 1], Duration::from_secs(3)), ([127, 0, 0, 1], LOOPBACK)] {
         let up = || {
-            let mut sgsn = Side::new(NsConfig::new(NsRole::Sgsn, 7));
+            let mut sgsn = Side::new(open_sgsn(7));
             sgsn.receive(on(host, 22000), &reset(101));
             sgsn.receive(on(host, 22000), &Pdu::Unblock.to_vec());
             sgsn.receive(on(host, 22001), &reset(101));
@@ -199,7 +198,7 @@ fn a_live_nse_is_not_joined_from_another_host() {
 
 #[test]
 fn a_configured_nse_is_not_joined() {
-    let mut sgsn = Side::new(NsConfig::new(NsRole::Sgsn, 7));
+    let mut sgsn = Side::new(open_sgsn(7));
     let (port, peer) = (Port(0), at(1, 22000));
     sgsn.ns.add_static_vc(&mut sgsn.around.context(), NSEI, Nsvci(101), port, peer).unwrap();
     let unknown = |nsvci| Pdu::Status(Status { nsvci: Some(nsvci), ..Status::of(Cause::NsVcUnknown) });
@@ -239,7 +238,7 @@ fn who_may_speak_of_another_ns_vc() {
     for (configured, after_block, after_status) in
         [(false, VcState::Unblocked, VcState::Unblocked), (true, VcState::Blocked, VcState::Dead)]
     {
-        let mut sgsn = Side::new(NsConfig::new(NsRole::Sgsn, 7));
+        let mut sgsn = Side::new(open_sgsn(7));
         for host in [1, 2] {
             let nsvci = Nsvci(host.into());
             if configured {
@@ -282,7 +281,7 @@ fn who_is_dead_is_not_tested() {
 
 #[test]
 fn claims_have_a_limit() {
-    let mut sgsn = Side::new(NsConfig::new(NsRole::Sgsn, 7));
+    let mut sgsn = Side::new(open_sgsn(7));
     let nsvcis = 0..u16::try_from(CLAIMS_MAX).unwrap() + 10;
     let reset = |n| Pdu::Reset { cause: Cause::OamIntervention, nsvci: Nsvci(n), nsei: Nsei(n) }.to_vec();
     for host in [1, 2] {

@@ -1,4 +1,4 @@
-use super::super::tests::Side;
+use super::super::tests::{Side, open_sgsn};
 use super::super::*;
 use super::*;
 use gannet_wire::ns::{Cause, Pdu, Sns as SnsPdu};
@@ -25,7 +25,7 @@ fn again(former: &Side, config: NsConfig) -> (Side, Vec<bool>) {
 
 #[test]
 fn ns_vcs_are_reset_at_once() {
-    let config = NsConfig::new(NsRole::Sgsn, 7);
+    let config = open_sgsn(7);
     let mut former = Side::new(config.clone());
     let reset = |nsvci| Pdu::Reset { cause: Cause::OamIntervention, nsvci: Nsvci(nsvci), nsei: NSEI };
     for nsvci in [1, 2] {
@@ -53,7 +53,7 @@ fn ns_vcs_are_reset_at_once() {
     }
     assert_eq!(sgsn.ns.vcs().count(), 0);
     // Where NS-VCs that nobody configured are not wanted any more, they do not come back; nor do they twice.
-    let (mut sgsn, recalled) = again(&former, NsConfig { accept_dynamic: false, ..config });
+    let (mut sgsn, recalled) = again(&former, NsConfig { open: Vec::new(), ..config });
     assert_eq!((recalled, sgsn.sent()), (vec![false, false], Vec::new()));
 }
 
@@ -140,7 +140,7 @@ fn recalled_endpoints_keep_to_the_limits_and_to_their_nse() {
     *nsei = Nsei(102);
     assert!(!recall(&learned));
     assert_eq!((sgsn.ns.sns_nses().count(), sgsn.ns.nses().count()), (1, 1));
-    let mut sgsn = Side::new(NsConfig::new(NsRole::Sgsn, 7));
+    let mut sgsn = Side::new(open_sgsn(7));
     sgsn.ns.add_static_vc(&mut sgsn.around.context(), NSEI, Nsvci(1), Port(0), at(1)).unwrap();
     let other = Learned::Vc { nsei: NSEI, nsvci: Nsvci(2), port: 0, peer: at(2) };
     assert!(!sgsn.ns.recall(&mut sgsn.around.context(), &other, &mut sgsn.out));

@@ -93,7 +93,12 @@ impl NsEntity {
     }
 
     /// Starts the test procedure on NS-VCs that have just come (08.16 clause 7.4 [48.016]).
-    pub(super) fn begin_tests(&mut self, cx: &mut Context<'_>, vcs: &[VcIndex], out: &mut Batch<NsOutput>) {
+    pub(in super::super) fn begin_tests(
+        &mut self,
+        cx: &mut Context<'_>,
+        vcs: &[VcIndex],
+        out: &mut Batch<NsOutput>,
+    ) {
         for index in vcs {
             if let Some(vc) = self.table.get_mut(*index) {
                 vc.alive_repeated = 0;
@@ -104,7 +109,7 @@ impl NsEntity {
     }
 
     /// The NS-VCs of an NSE.
-    pub(super) fn vcs_of(&self, nsei: Nsei) -> Vec<VcIndex> {
+    pub(in super::super) fn vcs_of(&self, nsei: Nsei) -> Vec<VcIndex> {
         self.table.nse(nsei).map(|nse| nse.vcs.clone()).unwrap_or_default()
     }
 }

@@ -168,7 +168,7 @@ impl NsEntity {
         let size =
             Size { ns_vcs_max: ns_vcs_max.into(), ip4: number(ip4_endpoints), ip6: number(ip6_endpoints) };
         let known = self.sns.named(nsei);
-        if known.is_none() && !self.config.sns.accepts_at(from.0) {
+        if known.is_none() && !self.config.sns.open.contains(&from.0) {
             return self.refuse_stranger(cx, from, Cause::PduNotCompatible, octets, out);
         }
         let repeated =

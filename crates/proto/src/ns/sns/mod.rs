@@ -59,10 +59,8 @@ pub struct SnsConfig {
     pub config_retries: u8,
     /// SNS-ADD-RETRIES, SNS-DELETE-RETRIES and SNS-CHANGEWEIGHT-RETRIES.
     pub procedure_retries: u8,
-    /// SNS-SIZE for an NSE that nobody configured makes it known. Of an SGSN.
-    pub accept_dynamic: bool,
-    /// Ports at which it does not all the same.
-    pub closed: Vec<Port>,
+    /// Ports at which SNS-SIZE for an NSE that nobody configured makes it known. Of an SGSN.
+    pub open: Vec<Port>,
     /// The endpoints that such an NSE gets.
     pub local: Vec<LocalEndpoint>,
     /// Endpoints of one side of an NSE at most.
@@ -80,19 +78,11 @@ impl SnsConfig {
             size_retries: 3,
             config_retries: 3,
             procedure_retries: 3,
-            accept_dynamic: false,
-            closed: Vec::new(),
+            open: Vec::new(),
             local: Vec::new(),
             endpoints_max: 16,
             vcs_max: 64,
         }
-    }
-}
-
-impl SnsConfig {
-    /// SNS-SIZE for an NSE that nobody configured makes it known at this port.
-    pub(super) fn accepts_at(&self, port: Port) -> bool {
-        self.accept_dynamic && !self.closed.contains(&port)
     }
 }
 

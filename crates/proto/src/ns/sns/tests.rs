@@ -25,7 +25,8 @@ fn local(address: fn(u16) -> SocketAddr, port: u16, weights: (u8, u8)) -> LocalE
 
 pub fn sgsn_config(endpoints: u16) -> NsConfig {
     let mut config = NsConfig::new(NsRole::Sgsn, 2);
-    config.sns.accept_dynamic = true;
+    config.open = (0..=endpoints).map(Port).collect();
+    config.sns.open = config.open.clone();
     config.sns.local = (1..=endpoints).map(|port| local(sgsn_address, port, (1, 1))).collect();
     config
 }

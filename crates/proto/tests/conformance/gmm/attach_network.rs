@@ -133,6 +133,32 @@ fn c4_7_3_1_6_c_t3350_time_out() {
     assert!(network.has(&GmmAction::Registered), "it is valid");
 }
 
+/// The mobile comes back with either of its two P-TMSIs, and neither has it identified.
+#[test]
+fn c4_7_3_1_6_c_the_next_attach_names_either_ptmsi() {
+    for takes_new in [false, true] {
+        let mut network = Network::attached();
+        let (old, tlli) = (network.context.ptmsi().unwrap(), network.tlli);
+        network.message(attach_by_imsi());
+        network.pass(30);
+        let new = network.context.new_ptmsi().unwrap();
+        assert_eq!(
+            (network.context.ptmsi(), network.context.gmm_state()),
+            (Some(old), GmmState::Deregistered)
+        );
+        let (taken, ends) = if takes_new { (new, old) } else { (old, new) };
+        network.tlli = if takes_new { Tlli::foreign(new) } else { tlli };
+        let old_ptmsi_signature = Some(PTmsiSignature(taken.0 & 0xffff));
+        network
+            .message(AttachRequest { old_ptmsi_signature, ..attach_request(MobileIdentity::PTmsi(taken)) });
+        assert_eq!(network.sent(), ["AttachAccept"], "taken {taken}");
+        assert!(network.has(&GmmAction::FreePtmsi(ends)) && !network.has(&GmmAction::FreePtmsi(taken)));
+        assert_eq!(network.context.ptmsi(), Some(taken), "valid until the next one is confirmed");
+        network.confirm(AttachComplete {});
+        assert!(network.has(&GmmAction::FreePtmsi(taken)) && network.has(&GmmAction::Registered));
+    }
+}
+
 #[test]
 fn c4_7_3_1_6_c_a_mobile_that_never_answers_is_forgotten() {
     let mut network = Network::accepted();

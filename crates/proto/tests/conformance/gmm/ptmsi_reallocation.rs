@@ -91,6 +91,32 @@ fn c4_7_6_4_b_t3350_time_out() {
     assert_eq!(network.context.gmm_state(), GmmState::Registered);
 }
 
+/// Both are valid, and the mobile does not say which one it has: it is paged by the old one first, then by the new one.
+#[test]
+fn c4_7_6_4_b_paging_by_both() {
+    let paged_by = |network: &Network| {
+        let by = network.actions.iter().filter_map(|action| match action {
+            GmmAction::Page { ptmsi, .. } => Some(ptmsi.unwrap()),
+            _ => None,
+        });
+        by.collect::<Vec<_>>()
+    };
+    let mut network = ordered();
+    let (old, new) = (network.context.ptmsi().unwrap(), network.context.new_ptmsi().unwrap());
+    network.pass(30 + 44);
+    network.cfg.paging_tries = 4;
+    network.event(GmmEvent::DownlinkData);
+    assert_eq!(paged_by(&network), [old]);
+    network.pass(30);
+    assert_eq!(paged_by(&network), [old, new, new]);
+    network.tlli = Tlli::local(new);
+    network.frame();
+    assert!(network.has(&GmmAction::FreePtmsi(old)), "the answer shows which one it has");
+    network.pass(44);
+    network.event(GmmEvent::DownlinkData);
+    assert_eq!(paged_by(&network), [new]);
+}
+
 #[test]
 fn c4_7_6_4_c_collision_with_attach() {
     let mut network = ordered();

@@ -120,6 +120,49 @@ fn c4_7_5_1_4_another_mobile_with_this_ptmsi_is_refused_and_the_context_stays() 
     assert_eq!((network.context.gmm_state(), network.context.imsi()), (GmmState::Registered, Some(imsi())));
 }
 
+/// Whoever knows the TLLI of a mobile, and not its signature, says other things of it: that it has no cipher, that it listens
+/// to paging at other times, that it is READY for ever. None of that holds, whether it names another subscriber or is silent.
+#[test]
+fn c4_7_5_1_4_what_an_update_says_of_the_mobile_holds_once_it_is_accepted() {
+    let forged = || RauRequest {
+        old_ptmsi_signature: Some(PTmsiSignature(9)),
+        ms_network_capability: Some(MsNetworkCapability(Octets::from_start(&[0, 0]))),
+        drx: Some(DrxParameter { split_pg_cycle: 98, ..DrxParameter::default() }),
+        requested_ready_timer: Some(GprsTimer(0)),
+        ms_radio_access_capability: MsRadioAccessCapability(vec![1, 2, 3]),
+        ..update_request(UpdateKind::Periodic)
+    };
+    let of = |network: &Network| {
+        let context = &network.context;
+        (context.network_capability(), context.drx(), context.ready_timer())
+    };
+    let told = GmmAction::RadioAccessCapability(MsRadioAccessCapability(vec![1, 2, 3]));
+    for is_silent in [false, true] {
+        let mut network = Network::attached();
+        let before = of(&network);
+        network.message(forged());
+        assert_eq!(network.only(), identity_request(IdentityType::Imsi).into());
+        assert!(!network.has(&told));
+        if is_silent {
+            network.pass(31);
+        } else {
+            network.message(identity_response(MobileIdentity::Imsi(another_imsi())));
+            assert!(!network.has(&told));
+        }
+        assert_eq!((network.context.gmm_state(), of(&network)), (GmmState::Registered, before));
+        // Nor later, when the mobile itself says nothing of it.
+        network.message(update_request(UpdateKind::Periodic));
+        let (capability, drx, _) = of(&network);
+        assert_eq!((network.sent(), capability, drx), (vec!["RauAccept"], before.0, before.1));
+        assert!(!network.has(&told));
+    }
+    let mut network = Network::attached();
+    network.message(forged());
+    network.message(identity_response(MobileIdentity::Imsi(imsi())));
+    assert!(network.has(&told), "the mobile has shown who it is");
+    assert_eq!((of(&network).0, of(&network).2), (forged().ms_network_capability.unwrap(), GprsTimer(0)));
+}
+
 #[test]
 fn c4_7_5_1_6_a_lower_layer_failure() {
     let mut network = accepted();
@@ -154,6 +197,39 @@ fn c4_7_5_1_6_c_t3350_time_out() {
     assert_eq!(network.drops(Drop::GmmNoAnswer), 1);
     assert_eq!((network.context.ptmsi(), network.context.new_ptmsi()), (old, new), "both are valid");
     assert_eq!(network.context.gmm_state(), GmmState::Registered);
+}
+
+/// The next update under either P-TMSI: the one that the mobile does not use ends, and it is given another one where
+/// it has not taken the last.
+#[test]
+fn c4_7_5_1_6_c_the_next_update_names_either_ptmsi() {
+    for takes_new in [false, true] {
+        let mut network = accepted();
+        network.pass(30);
+        let (old, new) = (network.context.ptmsi().unwrap(), network.context.new_ptmsi().unwrap());
+        let (taken, ends) = if takes_new { (new, old) } else { (old, new) };
+        network.tlli = Tlli::local(taken);
+        network.frame();
+        let still_two = network.context.new_ptmsi().is_some();
+        assert_eq!((network.context.ptmsi(), still_two), (Some(taken), !takes_new), "served under it");
+        let old_ptmsi_signature = Some(PTmsiSignature(taken.0 & 0xffff));
+        network.message(RauRequest {
+            old_ptmsi_signature,
+            old_rai: network.context.routing_area(),
+            ..update_request(UpdateKind::Periodic)
+        });
+        assert_eq!(accept(&network).allocated_ptmsi.is_some(), !takes_new);
+        assert_eq!(
+            network.has(&GmmAction::FreePtmsi(ends)),
+            !takes_new,
+            "the new one ended the old one before"
+        );
+        if !takes_new {
+            network.confirm(RauComplete { receive_npdu_numbers: None });
+            assert!(network.has(&GmmAction::FreePtmsi(old)));
+        }
+        assert_eq!((network.context.new_ptmsi(), network.context.gmm_state()), (None, GmmState::Registered));
+    }
 }
 
 #[test]

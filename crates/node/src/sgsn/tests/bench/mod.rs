@@ -60,6 +60,8 @@ pub struct Bench {
     pub phones: Vec<Phone>,
     pub sent: VecDeque<Sent>,
     pub events: Vec<SgsnEvent>,
+    /// What GGSNs get for control, as it is on the wire, but for Echo Requests.
+    pub on_gn: Vec<Vec<u8>>,
     /// What a driver's classifier would know.
     pub rules: RuleBook,
     /// What the HLR gets.
@@ -116,6 +118,7 @@ impl Bench {
             phones: (0..6).map(Phone::new).collect(),
             sent: VecDeque::new(),
             events: Vec::new(),
+            on_gn: Vec::new(),
             rules: RuleBook::default(),
             to_hlr: Splitter::new(4096),
             silent_ggsn: false,

@@ -65,6 +65,7 @@ impl Bench {
                     self.answer(peer.ip(), Teid(0), header.sequence.unwrap(), answer);
                     return;
                 }
+                self.on_gn.push(octets.to_vec());
                 self.sent.push_back(Sent::Control(peer.ip(), header, message));
             }
             GTP_U | GTP_U_SECOND => {
