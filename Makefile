@@ -6,7 +6,7 @@ GGSN ?= osmo-ggsn
 CARGO ?= cargo
 MINUTES ?= 10
 
-.PHONY: demo interop test build lint bench fuzz clean help
+.PHONY: demo interop quick test build bench fuzz clean help
 
 help: ## what each target does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1: /p' Makefile
@@ -17,16 +17,15 @@ demo: ## the main job: mobiles attach, ping and download through the SGSN [SGSN=
 interop: ## every scenario with Osmocom's programs, a line each [MINUTES=10]
 	@scripts/interop "$(MINUTES)"
 
+quick: ## formatting, lints, unit and property tests: a minute
+	@scripts/quick
+
 test: ## formatting, lints, licences, and every test
 	@scripts/test
 
 build: ## the release binary, target/release/gannet
 	@scripts/install-packages clang libbpf-dev linux-libc-dev || echo "without clang the build has no kernel programs: no XDP"
 	$(CARGO) build --release --locked --bin gannet
-
-lint: ## rustfmt and clippy, warnings denied
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 bench: ## cost per layer of the downlink path, in ns per packet
 	$(CARGO) bench --locked -p gannet-proto
