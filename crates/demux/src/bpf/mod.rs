@@ -14,8 +14,8 @@ pub use mapped::{MappedArray, Shared};
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, XskMap};
 use aya::programs::links::FdLink;
 use aya::programs::{
-    Program, ProgramFd, RawTracePoint, SkReuseport, SocketFilter, TestRun as _, TestRunAttrs, TestRunOptions,
-    Xdp,
+    Program, ProgramError, ProgramFd, RawTracePoint, SkReuseport, SocketFilter, TestRun as _, TestRunAttrs,
+    TestRunOptions, Xdp,
 };
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -46,6 +46,28 @@ impl Bytecode {
     pub const fn is_built(&self) -> bool {
         !self.octets.is_empty()
     }
+}
+
+/// The verifier ends with EAGAIN when a signal is there for the process, which asks again then, as libbpf does.
+const VERIFIER_ATTEMPTS: u32 = 5;
+
+/// Has a program verified and loaded.
+fn verified(name: &str, load: impl FnMut() -> Result<(), ProgramError>) -> Result<(), Error> {
+    let is_interrupted = |error: &ProgramError| match error {
+        ProgramError::LoadError { io_error, .. } => io_error.kind() == io::ErrorKind::WouldBlock,
+        _ => false,
+    };
+    attempt(load, is_interrupted).map_err(|error| Error::of_program(name, error))
+}
+
+fn attempt<E>(mut load: impl FnMut() -> Result<(), E>, is_interrupted: impl Fn(&E) -> bool) -> Result<(), E> {
+    for _ in 1..VERIFIER_ATTEMPTS {
+        match load() {
+            Err(error) if is_interrupted(&error) => {}
+            result => return result,
+        }
+    }
+    load()
 }
 
 /// Why this process cannot load XDP programs, found out by loading one; `None` where it can.
@@ -177,7 +199,7 @@ impl Object {
         let Some(program) = self.object.program_mut(name) else { return Err(missing) };
         let Ok(program) = <&mut Xdp>::try_from(program) else { return Err(missing) };
         if program.fd().is_err() {
-            program.load().map_err(|error| Error::of_program(name, error))?;
+            verified(name, || program.load())?;
         }
         Ok(program)
     }
@@ -226,7 +248,7 @@ impl Object {
         let Ok(program) = <&mut RawTracePoint>::try_from(program) else { return Err(missing) };
         let of_program = |error| Error::of_program(name, error);
         if program.fd().is_err() {
-            program.load().map_err(of_program)?;
+            verified(name, || program.load())?;
         }
         program.attach(tracepoint).map(|_| ()).map_err(of_program)
     }
@@ -236,7 +258,7 @@ impl Object {
         let Some(program) = self.object.program_mut(name) else { return Err(missing) };
         let Ok(program) = <&mut SocketFilter>::try_from(program) else { return Err(missing) };
         if program.fd().is_err() {
-            program.load().map_err(|error| Error::of_program(name, error))?;
+            verified(name, || program.load())?;
         }
         Ok(program)
     }
@@ -267,7 +289,7 @@ impl Object {
         let Ok(program) = <&mut SkReuseport>::try_from(program) else { return Err(missing) };
         let of_program = |error| Error::of_program(name, error);
         if program.fd().is_err() {
-            program.load().map_err(of_program)?;
+            verified(name, || program.load())?;
         }
         program.attach(socket).map_err(of_program)
     }
@@ -457,5 +479,25 @@ const fn data_of(map: &Map) -> Option<&MapData> {
         | Map::ReusePortSockArray(data)
         | Map::XskMap(data) => Some(data),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verifier_is_asked_again_when_a_signal_has_ended_it() {
+        for (number, times, asked, is_loaded) in
+            [(libc::EAGAIN, 1, 2, true), (libc::EAGAIN, 9, 5, false), (libc::EINVAL, 1, 1, false)]
+        {
+            let mut calls = 0;
+            let load = || {
+                calls += 1;
+                if calls > times { Ok(()) } else { Err(number) }
+            };
+            let result = attempt(load, |error| *error == libc::EAGAIN);
+            assert_eq!((calls, result.is_ok()), (asked, is_loaded), "{number}");
+        }
     }
 }

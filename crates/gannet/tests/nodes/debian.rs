@@ -49,7 +49,12 @@ fn runs(netns: &Netns, directory: &TempDir, config: &str, binds: &[&str]) -> Str
 fn run() {
     let (netns, directory) = (Netns::new("debian"), TempDir::new("gannet-debian"));
     for path in all() {
-        let log = runs(&netns, &directory, &path.to_string_lossy(), &["UDP bind local: 127.0.0.1:23000"]);
+        let log = runs(
+            &netns,
+            &directory,
+            &path.to_string_lossy(),
+            &["UDP bind: 127.0.0.1:23000 DSCP: 0 Priority: 0, local"],
+        );
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.contains("cs7 instance"), log.contains("taken without effect"), "{log}");
     }
@@ -65,7 +70,10 @@ fn lines_without_effect() {
                 ns\n bind udp local\n  listen 127.0.0.1 23000\n  accept-ipaccess\n bind udp other\n  \
                 listen 192.0.2.9 23001\n  accept-dynamic-ip-sns\nbssgp\nline vty\n no login\n";
     let config = file(&directory, "sgsn.cfg", text);
-    let binds = ["UDP bind local: 127.0.0.1:23000", "UDP bind other: 192.0.2.9:23001"];
+    let binds = [
+        "UDP bind: 127.0.0.1:23000 DSCP: 0 Priority: 0, local",
+        "UDP bind: 192.0.2.9:23001 DSCP: 0 Priority: 0, other",
+    ];
     let log = runs(&netns, &directory, &config, &binds);
     for line in [1, 3, 4, 5, 7, 9, 10, 16, 17, 18, 19] {
         assert!(log.contains(&format!("sgsn.cfg:{line}: taken ")), "{line}: {log}");

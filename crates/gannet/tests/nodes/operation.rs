@@ -128,7 +128,7 @@ fn operators_see_and_act() {
     }
     network.vty(BSS, "mobile 1 deactivate 6");
     for address in [GGSN, SGSN] {
-        network.until(address, "show pdp-context all", "NSAPI", 2);
+        network.until(address, "show pdp-context all", "NSAPI ", 2);
     }
     // Another cell; the SGSN learns it from what the mobile sends.
     network.vty(BSS, "mobile 1 cell 1");

@@ -121,9 +121,9 @@ impl Outcome {
         self.octets_flushed = value("octets_moved").zip(value("octets_deleted"));
     }
 
-    /// From the SGSN's `show pdp-context all`: a line with `NSAPI` for each context.
+    /// From the SGSN's `show pdp-context all`: a line with `NSAPI:` for each context, as of osmo-sgsn.
     pub(super) fn contexts_at_sgsn(&mut self, text: &str) {
-        let count = text.lines().filter(|line| line.contains("NSAPI")).count();
+        let count = text.lines().filter(|line| line.contains("NSAPI: ")).count();
         self.contexts_at_sgsn = u32::try_from(count).ok();
     }
 

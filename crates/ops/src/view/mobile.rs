@@ -250,7 +250,8 @@ pub struct AtSgsn {
     pub local: IpAddr,
 }
 
-/// One entry of `show pdp-context …`: its first line has the IMSI and the only `NSAPI`. That of an SGSN has osmo-sgsn's lines.
+/// One entry of `show pdp-context …`: its first line has the IMSI and the only `NSAPI`. That of an SGSN has osmo-sgsn's lines, and
+/// then one of our own, which begins with IMSI and NSAPI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PdpContext {
     /// Whose it is.
@@ -320,7 +321,11 @@ impl PdpContext {
         }
         writeln!(f, "  State: {}", self.state)?;
         self.qos.iter().try_for_each(|qos| writeln!(f, "  QoS: {qos}"))?;
-        self.treatment.iter().try_for_each(|treatment| writeln!(f, "  {treatment}"))
+        write!(f, "  IMSI {} NSAPI {}", Or(&self.imsi), self.nsapi)?;
+        match &self.treatment {
+            Some(treatment) => writeln!(f, ": {treatment}"),
+            None => writeln!(f, ": served in order of arrival"),
+        }
     }
 }
 
@@ -472,7 +477,8 @@ mod tests {
              GTPv1 Local Control(127.0.0.1 / TEIC: 0x00000001) Data(127.0.0.1 / TEID: 0x00000003)\n  \
              GTPv1 Remote Control(127.0.0.2 / TEIC: 0x00000002) Data(127.0.0.2 / TEID: 0x00000004)\n";
         assert!(text.starts_with(lines), "{text}");
-        assert_eq!(text.matches("NSAPI").count(), 1);
+        let own = "\n  IMSI 001010000000001 NSAPI 5: class guaranteed, precedence high, rate 8000";
+        assert!(text.contains(own), "{text}");
     }
 
     #[test]
