@@ -16,7 +16,7 @@ use gannet_machine::drops::{Drop, DropCounters};
 use gannet_machine::frame::{Frame, FramePool};
 use gannet_machine::rng::Rng;
 use gannet_machine::time::Instant;
-use gannet_machine::trace::Quiet;
+use gannet_machine::trace::{Quiet, TraceSink as _};
 use gannet_machine::{Input, Peer, Port};
 use gannet_node::bss::{self, Bss, UM as BSS_UM, gb_port};
 use gannet_node::ggsn::{self, Ggsn, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0, PORT_TUN};
@@ -395,12 +395,23 @@ impl GprsWorld {
                     let peer = Peer::Udp(SocketAddr::new(GGSN_GN, number));
                     self.send(Way::GnDown, Delivery { to: Node::Sgsn, port, peer, frame });
                 }
+                // Um is one link between two nodes and passes them on; nothing else here has addresses of a link layer.
+                (_, _, Peer::Ethernet(_)) => self.sink(from).dropped(Drop::RtNoEndpoint, None),
                 (Node::Ggsn, PORT_TUN, _) => self.happenings.push_back(Happening::Internet(frame)),
                 // Nobody is there: an answer to a stranger of a test, for one.
                 _ => {}
             }
         }
         self.outbox = outbox;
+    }
+
+    const fn sink(&mut self, node: Node) -> &mut Quiet {
+        match node {
+            Node::Ms => &mut self.ms.trace,
+            Node::Bss => &mut self.bss.trace,
+            Node::Sgsn => &mut self.sgsn.trace,
+            Node::Ggsn => &mut self.ggsn.trace,
+        }
     }
 
     fn now(&mut self, to: Node, port: Port, peer: Peer, frame: Frame) {

@@ -34,7 +34,7 @@ impl Ms {
         let index = match peer {
             Peer::Slot(BROADCAST) => None,
             Peer::Slot(index) => Some(index),
-            Peer::Udp(_) | Peer::Link => {
+            Peer::Udp(_) | Peer::Ethernet(_) | Peer::Link => {
                 cx.drop(Drop::MsUnknownMobile, None);
                 return;
             }
