@@ -161,12 +161,19 @@ fn an_ethernet_address_is_passed_between_machines_and_refused_elsewhere() {
     node.link((cells, Port(3)), (mobiles, Port(0)));
     node.bind_udp(mobiles, Port(1), &local()).unwrap();
     let station = Peer::Ethernet(EthernetAddress([2, 0, 0, 0, 0, 7]));
-    for port in [Port(0), Port(1), Port(2)] {
+    let (device, end) = UnixDatagram::pair().unwrap();
+    let tun = || Tun::from_fd(device.try_clone().unwrap().into(), "mobile").unwrap();
+    let error = node.attach_tun(mobiles, Port(3), station, tun(), None).unwrap_err();
+    assert_eq!(error.to_string(), "a TUN device cannot stand at the Ethernet address 02:00:00:00:00:07");
+    node.attach_tun(mobiles, Port(4), Peer::Link, tun(), None).unwrap();
+    for port in [Port(0), Port(1), Port(2), Port(4)] {
         assert!(node.access().command(mobiles, Order::Send(port, station, vec![7])));
     }
     until(&mut node, |node| node.access().machine(cells).unwrap().seen == 1);
     assert_eq!(*heard.borrow(), [Told::Got(Port(3), station, vec![7])]);
-    assert_eq!((drops(&mut node, Drop::RtNoEndpoint), node.access().frames().free()), (2, 8));
+    assert_eq!((drops(&mut node, Drop::RtNoEndpoint), node.access().frames().free()), (3, 8));
+    end.set_nonblocking(true).unwrap();
+    assert!(end.recv(&mut [0; 8]).is_err(), "a device gets IP packets alone");
 }
 
 #[test]

@@ -31,6 +31,7 @@ use away::Away;
 use core::convert::Infallible;
 use core::fmt;
 use core::net::SocketAddr;
+use gannet_machine::drops::Drop;
 use gannet_machine::time::Instant;
 use gannet_machine::timers::{Deadlines, TimerKey, Timers};
 use gannet_machine::trace::{Category, Level};
@@ -451,7 +452,8 @@ impl Machine for Bss {
                 Input::Datagram { port, peer: Peer::Udp(peer), frame } => {
                     self.ns.receive(cx, port, peer, frame, &mut self.ns_outputs);
                 }
-                Input::Datagram { .. } | Input::Classified { .. } | Input::Stream { .. } => {}
+                Input::Datagram { .. } => cx.drop(Drop::UmMalformed, None),
+                Input::Classified { .. } | Input::Stream { .. } => {}
                 Input::Timeout(key) => self.timeout(cx, key),
                 Input::Command(command) => self.command(cx, &command),
             }

@@ -68,7 +68,7 @@ pub enum Indication {
 /// Why an LL-PDU does not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossCause {
-    /// Its lifetime had ended before its turn came (08.18 clause 8.1.1): it was never sent.
+    /// Its lifetime had ended before its turn came (08.18 clause 11.3.25): it was never sent.
     Lifetime,
     /// It was sent, and did not arrive. The BSS does not know of it: without acknowledgement by RLC nobody tells it.
     Air,
