@@ -16,11 +16,25 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Port(pub u16);
 
+/// An address of a link layer of the Ethernet kind (IEEE 802 clause 8.2): six octets, the first of them is sent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EthernetAddress(pub [u8; 6]);
+
+impl fmt::Display for EthernetAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
 /// The far end of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Peer {
     /// A UDP endpoint.
     Udp(SocketAddr),
+    /// A station on a link layer. A driver passes it on between machines whose ports are joined; where it has no port that
+    /// sends to such an address it drops the datagram as `Drop::RtNoEndpoint`.
+    Ethernet(EthernetAddress),
     /// One of many attachments of this port, by index: a mobile on the emulated radio, a TUN device.
     Slot(u32),
     /// The port has one far end only.
@@ -271,5 +285,15 @@ impl<T: TraceSink> Surroundings<T> {
             frames: &self.frames,
             prefetch: Prefetch::NONE,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ethernet_address_is_written_as_six_octets() {
+        assert_eq!(EthernetAddress([2, 0, 0x5e, 0xff, 0x0a, 1]).to_string(), "02:00:5e:ff:0a:01");
     }
 }

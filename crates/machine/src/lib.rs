@@ -23,4 +23,6 @@ pub mod time;
 pub mod timers;
 pub mod trace;
 
-pub use contract::{Batch, Context, Input, Machine, Output, Peer, Port, StreamState, Surroundings};
+pub use contract::{
+    Batch, Context, EthernetAddress, Input, Machine, Output, Peer, Port, StreamState, Surroundings,
+};

@@ -5,8 +5,8 @@
 use gannet_machine::time::Duration;
 use gannet_machine::trace::Quiet;
 use gannet_machine::{Batch, Input, Machine, Peer, Surroundings};
-use gannet_node::ms::{Ms, MsCommand, MsConfig, TUN, UM};
-use gannet_proto::um::{BROADCAST, UmHeader, UmKind};
+use gannet_node::ms::{BEARER, Ms, MsCommand, MsConfig, TUN};
+use gannet_proto::um::{BROADCAST, UmBearer, UmHeader, UmKind};
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::id::{CellId, Nsapi, Plmn, Rai, Tlli};
 use proptest::prelude::*;
@@ -91,10 +91,9 @@ fn order(what: u8, mobile: u32, nsapi: u8) -> MsCommand {
 fn fleet() -> Ms {
     let rai = |rac| Rai { plmn: Plmn::new(1, 1, false), lac: 7, rac };
     let cells = vec![CellId { rai: rai(1), ci: 1 }, CellId { rai: rai(2), ci: 2 }];
-    Ms::new(MsConfig {
-        reassembly_max: 4,
-        ..MsConfig::new(MOBILES, "001010000000001".parse().unwrap(), cells)
-    })
+    let config =
+        MsConfig { reassembly_max: 4, ..MsConfig::new(MOBILES, "001010000000001".parse().unwrap(), cells) };
+    Ms::new(config, Box::new(UmBearer))
 }
 
 fn ui_frame(sapi: u8, nu: u8, information: &[u8]) -> Vec<u8> {
@@ -123,13 +122,13 @@ proptest! {
             };
             let tlli = |mobile| ms.mobile(mobile).and_then(|mobile| mobile.llc.tlli()).unwrap_or(Tlli(0));
             let input = match step {
-                Step::Raw(peer, octets) => datagram(UM, peer, &octets),
+                Step::Raw(peer, octets) => datagram(BEARER, peer, &octets),
                 Step::LlPdu { mobile, sapi, nu, information } => {
                     let cell = ms.mobile(mobile).and_then(|mobile| mobile.cell).unwrap_or(0);
                     let frame = ui_frame(sapi, nu, &information);
-                    datagram(UM, mobile, &um(UmKind::LlPdu, cell, tlli(mobile), &frame))
+                    datagram(BEARER, mobile, &um(UmKind::LlPdu, cell, tlli(mobile), &frame))
                 }
-                Step::Um(peer, kind, cell, octets) => datagram(UM, peer, &um(kind, cell, tlli(peer), &octets)),
+                Step::Um(peer, kind, cell, octets) => datagram(BEARER, peer, &um(kind, cell, tlli(peer), &octets)),
                 Step::Packet(mobile, octets) => datagram(TUN, mobile, &octets),
                 Step::Order(what, mobile, nsapi) => Some(Input::Command(order(what, mobile, nsapi))),
                 Step::Pass(seconds) => {

@@ -8,7 +8,7 @@ use gannet_machine::drops::Drop;
 use gannet_machine::time::Duration;
 use gannet_machine::trace::Quiet;
 use gannet_machine::{Batch, Input, Machine, Output, Peer, Surroundings};
-use gannet_node::ms::{Ms, MsCommand, MsConfig, MsEvent, TUN, UM};
+use gannet_node::ms::{BEARER, Ms, MsCommand, MsConfig, MsEvent, TUN};
 use gannet_proto::auth::aka::{Quintuplet, Triplet, open_auts};
 use gannet_proto::auth::cards::{Cards, Variant};
 use gannet_proto::auth::comp128::Comp128;
@@ -22,7 +22,7 @@ use gannet_proto::gmm::network::{
 use gannet_proto::gmm::{Cell, TemporaryIdentity, goes_ciphered};
 use gannet_proto::llc::{Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole, peek};
 use gannet_proto::sndcp::{Reassembler, Receiver, SndcpNsapi, receive};
-use gannet_proto::um::{HEADER_LEN, UmHeader, UmKind};
+use gannet_proto::um::{HEADER_LEN, UmBearer, UmHeader, UmKind};
 use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, PTmsi, Plmn, Rai, Sapi, Tlli};
 use gannet_wire::l3::ie::{PdpAddress, QosProfile, RadioPriority};
 use gannet_wire::l3::sm::ActivateAccept;
@@ -115,7 +115,7 @@ impl World {
         config.insert(cards);
         let mut world = Self {
             around: Surroundings::new(1, 32, Quiet::default()),
-            ms: Ms::new(config),
+            ms: Ms::new(config, Box::new(UmBearer)),
             gmm: GmmContext::new(Tlli::random(1), Cell::default()),
             llc: LlcContext::new(LlcRole::Sgsn),
             vectors: Vectors::default(),
@@ -157,7 +157,7 @@ impl World {
                 let cell = self.ms.view(0).unwrap().cell.unwrap().0;
                 let mut frame = self.around.frames.copy_of(&octets).unwrap();
                 assert!(frame.prepend(&UmHeader { kind: UmKind::LlPdu, cell, tlli }.emit()));
-                self.input(Input::Datagram { port: UM, peer: Peer::Slot(0), frame });
+                self.input(Input::Datagram { port: BEARER, peer: Peer::Slot(0), frame });
             }
         }
     }

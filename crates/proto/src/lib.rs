@@ -16,6 +16,7 @@ extern crate self as gannet_proto;
 pub mod about;
 mod allowance;
 pub mod auth;
+pub mod bearer;
 pub mod bssgp;
 pub mod by_nsapi;
 pub mod classifier;

@@ -10,9 +10,15 @@
 //! octets 8-    LL-PDU, or what the kind says
 //! ```
 //!
-//! A mobile is addressed as `Peer::Slot(index)`; [`BROADCAST`] reaches every mobile in the cell.
+//! A mobile is addressed as `Peer::Slot(index)`; [`BROADCAST`] reaches every mobile in the cell. [`UmBearer`] is the mobiles'
+//! side of it.
 
-use gannet_wire::id::{PTmsi, Tlli};
+pub use crate::bearer::PagedIdentity;
+use crate::bearer::{Bearer, Indication, Refused, Request, Sender, Unitdata};
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::{Context, Peer};
+use gannet_wire::id::{PTmsi, Rai, Tlli};
 use gannet_wire::{DecodeError, DecodeErrorKind, Reader};
 
 /// The slot of all mobiles in a cell.
@@ -99,15 +105,6 @@ impl UmHeader {
     }
 }
 
-/// Who is paged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PagedIdentity {
-    /// By P-TMSI.
-    PTmsi(PTmsi),
-    /// By IMSI.
-    Imsi(gannet_wire::id::Imsi),
-}
-
 impl PagedIdentity {
     /// Reads what stands behind the header of [`UmKind::PagingPs`].
     ///
@@ -129,6 +126,73 @@ impl PagedIdentity {
         match self {
             Self::PTmsi(ptmsi) => out.extend(ptmsi.0.to_be_bytes()),
             Self::Imsi(imsi) => out.extend(imsi.tbcd()),
+        }
+    }
+}
+
+/// The emulated Um as a bearer. It has all cells at any time and no limit to an LL-PDU but that of LLC, so it tells nothing of
+/// its link.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UmBearer;
+
+impl Bearer for UmBearer {
+    fn name(&self) -> &'static str {
+        "Um"
+    }
+
+    fn request(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: Sender,
+        request: Request,
+    ) -> Result<Option<(Peer, Frame)>, Drop> {
+        let copy_of = |octets: &[u8]| cx.frames.copy_of(octets).ok_or(Drop::NoFrame);
+        let (kind, mut frame) = match request {
+            Request::Unitdata(frame) => (UmKind::LlPdu, frame),
+            Request::Reachable => (UmKind::CampOn, copy_of(&[])?),
+            Request::Suspend(rai) => (UmKind::Suspend, copy_of(&rai.to_octets())?),
+            Request::Resume { rai, reference } => {
+                let mut octets = [reference; Rai::LEN + 1];
+                if let Some(area) = octets.first_chunk_mut() {
+                    *area = rai.to_octets();
+                }
+                (UmKind::Resume, copy_of(&octets)?)
+            }
+        };
+        let Sender { mobile, cell, tlli } = from;
+        if frame.prepend(&UmHeader { kind, cell, tlli }.emit()) {
+            Ok(Some((Peer::Slot(mobile), frame)))
+        } else {
+            Err(Drop::MsNoRoom)
+        }
+    }
+
+    fn indication(&mut self, peer: Peer, mut frame: Frame) -> Result<Indication, Refused> {
+        let mobile = match peer {
+            Peer::Slot(index) if index != BROADCAST => Some(index),
+            Peer::Slot(_) | Peer::Udp(_) | Peer::Ethernet(_) | Peer::Link => None,
+        };
+        let malformed = Refused::as_drop(Drop::UmMalformed);
+        let header =
+            UmHeader::parse(&frame).map_err(|error| Refused { mobile, error: Some(error), ..malformed })?;
+        if !matches!(peer, Peer::Slot(_)) {
+            return Err(Refused::as_drop(Drop::MsUnknownMobile));
+        }
+        let UmHeader { kind, cell, tlli } = header;
+        let _ = frame.pull(HEADER_LEN);
+        match kind {
+            UmKind::LlPdu => Ok(Indication::Unitdata(Unitdata { mobile, cell, tlli, ll_pdu: frame })),
+            UmKind::PagingPs => {
+                let identity = PagedIdentity::parse(&frame).map_err(|_| malformed)?;
+                Ok(Indication::PagingPs { cell, identity })
+            }
+            UmKind::PagingCs => Ok(Indication::PagingCs),
+            UmKind::SuspendAck => {
+                let reference = frame.first().copied().ok_or(malformed)?;
+                Ok(Indication::Suspended { mobile, reference })
+            }
+            // These go the other way.
+            UmKind::Suspend | UmKind::Resume | UmKind::CampOn => Err(malformed),
         }
     }
 }

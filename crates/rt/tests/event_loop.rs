@@ -7,7 +7,7 @@ mod common;
 use common::{Order, Relay, Told, quiet_loop};
 use gannet_machine::drops::Drop;
 use gannet_machine::time::{Duration, Instant};
-use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_machine::{Batch, Context, EthernetAddress, Input, Machine, Output, Peer, Port};
 use gannet_rt::log::LogSink;
 use gannet_rt::{Access, Clock, EventLoop, Hooks, LoopConfig, MachineId, NoHooks, Service, Tun, UdpConfig};
 use std::cell::{Cell, RefCell};
@@ -150,6 +150,30 @@ fn what_has_nowhere_to_go_is_a_named_drop() {
     node.turn(Some(Duration::ZERO)).unwrap();
     assert_eq!(drops(&mut node, Drop::RtNoEndpoint), 3);
     assert_eq!(node.access().frames().free(), 8);
+}
+
+/// Linked machines name each other as they like; sockets and devices have no address of a link layer.
+#[test]
+fn an_ethernet_address_is_passed_between_machines_and_refused_elsewhere() {
+    let mut node = quiet_loop(8);
+    let (cells, heard) = add(&mut node, Relay::new(false, true));
+    let (mobiles, _) = add(&mut node, Relay::new(false, false));
+    node.link((cells, Port(3)), (mobiles, Port(0)));
+    node.bind_udp(mobiles, Port(1), &local()).unwrap();
+    let station = Peer::Ethernet(EthernetAddress([2, 0, 0, 0, 0, 7]));
+    let (device, end) = UnixDatagram::pair().unwrap();
+    let tun = || Tun::from_fd(device.try_clone().unwrap().into(), "mobile").unwrap();
+    let error = node.attach_tun(mobiles, Port(3), station, tun(), None).unwrap_err();
+    assert_eq!(error.to_string(), "a TUN device cannot stand at the Ethernet address 02:00:00:00:00:07");
+    node.attach_tun(mobiles, Port(4), Peer::Link, tun(), None).unwrap();
+    for port in [Port(0), Port(1), Port(2), Port(4)] {
+        assert!(node.access().command(mobiles, Order::Send(port, station, vec![7])));
+    }
+    until(&mut node, |node| node.access().machine(cells).unwrap().seen == 1);
+    assert_eq!(*heard.borrow(), [Told::Got(Port(3), station, vec![7])]);
+    assert_eq!((drops(&mut node, Drop::RtNoEndpoint), node.access().frames().free()), (3, 8));
+    end.set_nonblocking(true).unwrap();
+    assert!(end.recv(&mut [0; 8]).is_err(), "a device gets IP packets alone");
 }
 
 #[test]

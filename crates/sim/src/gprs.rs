@@ -16,13 +16,14 @@ use gannet_machine::drops::{Drop, DropCounters};
 use gannet_machine::frame::{Frame, FramePool};
 use gannet_machine::rng::Rng;
 use gannet_machine::time::Instant;
-use gannet_machine::trace::Quiet;
+use gannet_machine::trace::{Quiet, TraceSink as _};
 use gannet_machine::{Input, Peer, Port};
 use gannet_node::bss::{self, Bss, UM as BSS_UM, gb_port};
 use gannet_node::ggsn::{self, Ggsn, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0, PORT_TUN};
-use gannet_node::ms::{self, Ms, MsConfig, UM as MS_UM};
+use gannet_node::ms::{self, BEARER, Ms, MsConfig};
 use gannet_node::sgsn::{self, GB, GTP_C, GTP_U, GTP_V0, Sgsn, SgsnConfig, SgsnEvent};
 use gannet_proto::gtp::TeidKey;
+use gannet_proto::um::UmBearer;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The SGSN on Gb.
@@ -213,7 +214,12 @@ impl GprsWorld {
         let (gn_up, gn_down) = (Link::new(config.gn), Link::new(config.gn));
         Ok(Self {
             now: Instant::ZERO,
-            ms: Driven::new(Ms::new(config.ms), Quiet::default(), rng.fork(), frames.clone()),
+            ms: Driven::new(
+                Ms::new(config.ms, Box::new(UmBearer)),
+                Quiet::default(),
+                rng.fork(),
+                frames.clone(),
+            ),
             bss: Driven::new(bss, Quiet::default(), rng.fork(), frames.clone()),
             sgsn: Driven::new(sgsn, Quiet::default(), rng.fork(), frames.clone()),
             ggsn: Driven::new(ggsn, Quiet::default(), rng.fork(), frames.clone()),
@@ -359,8 +365,8 @@ impl GprsWorld {
                 on_sent(from, port, peer, &frame);
             }
             match (from, port, peer) {
-                (Node::Ms, MS_UM, _) => self.now(Node::Bss, BSS_UM, peer, frame),
-                (Node::Bss, BSS_UM, _) => self.now(Node::Ms, MS_UM, peer, frame),
+                (Node::Ms, BEARER, _) => self.now(Node::Bss, BSS_UM, peer, frame),
+                (Node::Bss, BSS_UM, _) => self.now(Node::Ms, BEARER, peer, frame),
                 (Node::Bss, Port(port), Peer::Udp(SGSN_GB)) => {
                     let endpoint = port.saturating_sub(gb_port(0).0);
                     if self.cut.contains(&endpoint) {
@@ -395,12 +401,23 @@ impl GprsWorld {
                     let peer = Peer::Udp(SocketAddr::new(GGSN_GN, number));
                     self.send(Way::GnDown, Delivery { to: Node::Sgsn, port, peer, frame });
                 }
+                // Um is one link between two nodes and passes them on; nothing else here has addresses of a link layer.
+                (_, _, Peer::Ethernet(_)) => self.sink(from).dropped(Drop::RtNoEndpoint, None),
                 (Node::Ggsn, PORT_TUN, _) => self.happenings.push_back(Happening::Internet(frame)),
                 // Nobody is there: an answer to a stranger of a test, for one.
                 _ => {}
             }
         }
         self.outbox = outbox;
+    }
+
+    const fn sink(&mut self, node: Node) -> &mut Quiet {
+        match node {
+            Node::Ms => &mut self.ms.trace,
+            Node::Bss => &mut self.bss.trace,
+            Node::Sgsn => &mut self.sgsn.trace,
+            Node::Ggsn => &mut self.ggsn.trace,
+        }
     }
 
     fn now(&mut self, to: Node, port: Port, peer: Peer, frame: Frame) {
@@ -460,5 +477,39 @@ impl GprsWorld {
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.digest.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gannet_machine::EthernetAddress;
+
+    #[test]
+    fn an_ethernet_address_is_passed_on_at_um_and_refused_elsewhere() {
+        let link = LinkProfile::default();
+        let config = WorldConfig {
+            seed: 1,
+            frames: 8,
+            gb: link,
+            gn: link,
+            sgsn: SgsnConfig { mobiles_max: 4, ..SgsnConfig::default() },
+            ggsn: GgsnConfig::new(GGSN_GN, Vec::new()),
+            bss: bss::Config::new(Vec::new(), Vec::new()),
+            ms: MsConfig::new(1, "001010000000001".parse().unwrap(), Vec::new()),
+        };
+        let mut world = GprsWorld::new(config).unwrap();
+        let peer = Peer::Ethernet(EthernetAddress([2, 0, 0, 0, 0, 7]));
+        let sent = [(Node::Ms, BEARER), (Node::Bss, gb_port(0)), (Node::Sgsn, GTP_U), (Node::Ggsn, PORT_TUN)];
+        for (node, port) in sent {
+            let frame = world.frames.copy_of(&[0; 8]).unwrap();
+            world.outbox.push(Emission { port, peer, frame });
+            world.route(node);
+        }
+        world.run_until(Instant(1));
+        let refused = Node::ALL.map(|node| world.drops(node).get(Drop::RtNoEndpoint));
+        assert_eq!(refused, [0, 1, 1, 1]);
+        assert_eq!(world.drops(Node::Bss).get(Drop::UmMalformed), 1, "it came, and names no mobile");
+        assert_eq!((world.happenings.len(), world.frames.free()), (0, 8));
     }
 }

@@ -203,6 +203,23 @@ fn nodes_keep_to_themselves() {
     report(&broken);
 }
 
+/// They speak its service access point, so that any bearer can stand there.
+#[test]
+fn mobiles_do_not_know_their_bearer() {
+    let mut broken = String::new();
+    let all = sources_of("node");
+    let modules = test_modules(&all);
+    let mobiles = |path: &Path| path.components().any(|part| part.as_os_str() == "ms");
+    for (path, text) in all.iter().filter(|(path, _)| mobiles(path) && !is_test(path, &modules)) {
+        for (number, line) in code_lines(without_tests(text)) {
+            if line.contains("proto::um") {
+                writeln!(broken, "{}:{number}: a mobile knows the emulated Um", path.display()).unwrap();
+            }
+        }
+    }
+    report(&broken);
+}
+
 #[test]
 fn unsafe_stays_with_the_kernel() {
     let mut broken = String::new();

@@ -20,6 +20,7 @@ use gannet_node::ms::{self, Ms, MsCommand, MsConfig, MsEvent};
 use gannet_ops::config::bss as ops;
 use gannet_ops::metrics::Group;
 use gannet_ops::vty::CommandError;
+use gannet_proto::um::UmBearer;
 use gannet_rt::{Access, EventLoop, MachineId, Outside, UdpConfig};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -69,11 +70,11 @@ impl Node for BssNode {
         }
         let devices = Rc::new(RefCell::new(Devices::default()));
         let for_events = Rc::clone(&devices);
-        let ms = node.add_machine(Ms::new(plan.ms), move |ms, event, outside| {
+        let ms = node.add_machine(Ms::new(plan.ms, Box::new(UmBearer)), move |ms, event, outside| {
             for_events.borrow_mut().follow(ms, &event, outside);
             mobile_event(ms, &event, outside);
         });
-        node.link((bss, bss::UM), (ms, ms::UM));
+        node.link((bss, bss::UM), (ms, ms::BEARER));
         if let Some(tun) = &config.mobiles.tun {
             devices.borrow_mut().open(tun, config.mobiles.count, node, ms)?;
         }

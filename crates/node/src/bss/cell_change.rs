@@ -3,7 +3,7 @@
 //! LL-PDUs for a mobile that has left wait where they are, those that were on the air among them: it has acknowledged
 //! none of them. What the mobile had to send goes out in its new cell.
 
-use super::radio::{Amount, Pending};
+use super::radio::{Amount, Claim, Pending, Way};
 use super::{Bss, owner};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
@@ -36,12 +36,13 @@ impl Bss {
         }
         if let Some(left) = left {
             let (mut down, mut up) = (Vec::new(), Vec::new());
-            self.downlink.take_flying(left, mobile, |pdu| down.push(pdu));
-            self.downlink.take_out(cx.now, left, Some(mobile), |pdu| down.push(pdu));
+            self.radio.leave(cx.now, left, mobile, &mut |way, pdu| match way {
+                Way::Downlink => down.push(pdu),
+                Way::Uplink => up.push(pdu),
+            });
             down.into_iter().for_each(|pdu| self.wait_for(cx, left, pdu));
-            self.uplink.take_out(cx.now, left, Some(mobile), |pdu| up.push(pdu));
             for pdu in up {
-                if self.uplink.push_moved(cx.now, cell, pdu).is_err() {
+                if self.radio.request(cx.now, cell, Way::Uplink, pdu, Claim::Moved).is_err() {
                     cx.drop(Drop::BssOverrun, None);
                 }
             }
@@ -69,7 +70,7 @@ impl Bss {
             cx.drop(Drop::BssLifetime, None);
             return self.discarded(cx, cell, pdu.tlli, pdu.frame.len() as u64);
         }
-        if let Err(pdu) = self.downlink.push_moved(cx.now, cell, pdu) {
+        if let Err(pdu) = self.radio.request(cx.now, cell, Way::Downlink, pdu, Claim::Moved) {
             cx.drop(Drop::BssOverrun, None);
             self.discarded(cx, cell, pdu.tlli, pdu.frame.len() as u64);
         }
@@ -121,7 +122,8 @@ impl Bss {
         let mut waiting = Vec::new();
         if let Some(mobile) = self.mobiles.find(old, flush.tlli) {
             waiting.extend(self.away.take(mobile, old));
-            self.downlink.take_out(cx.now, old, Some(mobile), |pdu| waiting.push(pdu));
+            let mut keep = |pdu| waiting.push(pdu);
+            self.radio.take_waiting(cx.now, old, Way::Downlink, Some(mobile), &mut keep);
             self.mobiles.forget_former(mobile, old);
             // What was heard in two NSEs may have come to the SGSN in another order: it sends to where the mobile was before.
             if let Some(forgotten) = new.and_then(|new| self.mobiles.expect_in(mobile, new)) {
@@ -159,7 +161,7 @@ impl Bss {
             return true;
         };
         let moved = if self.mobiles.cell_of(pdu.mobile) == Some(new) {
-            self.downlink.push_moved(cx.now, new, pdu)
+            self.radio.request(cx.now, new, Way::Downlink, pdu, Claim::Moved)
         } else {
             self.away.push(cx.now, new, u64::MAX, pdu)
         };

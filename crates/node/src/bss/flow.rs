@@ -1,6 +1,6 @@
 //! Flow control as the BSS sees it (08.18 clause 8.2.3 [48.018]): it measures, tells, and is acknowledged.
 
-use super::radio::RadioConfig;
+use super::radio::{RadioConfig, Way};
 use super::{Bss, CellTimer};
 use gannet_machine::Context;
 use gannet_machine::time::Duration;
@@ -36,7 +36,7 @@ impl Bss {
         downlink: RadioConfig,
         flow: BvcParameters,
     ) {
-        self.downlink.reconfigure(cx.now, cell, downlink);
+        self.radio.reconfigure(cx.now, cell, Way::Downlink, downlink);
         let Some(state) = self.cells.get_mut(cell as usize) else { return };
         state.config.downlink = downlink;
         state.config.flow = flow;

@@ -1,6 +1,6 @@
 //! What comes from the SGSN and what goes there, below the level of single messages.
 
-use super::radio::Pending;
+use super::radio::{Claim, Indication, LossCause, Pending, Way};
 use super::{Bss, Event, UM};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -56,8 +56,9 @@ impl Bss {
     /// The cell begins anew: what was queued in either direction belongs to its former life.
     fn flush_cell(&mut self, cx: &mut Context<'_>, cell: u32) {
         let now = cx.now;
-        self.downlink.take_out(now, cell, None, |_| cx.drop(Drop::BssFlushed, None));
-        self.uplink.take_out(now, cell, None, |_| cx.drop(Drop::BssFlushed, None));
+        for way in [Way::Downlink, Way::Uplink] {
+            self.radio.take_waiting(now, cell, way, None, &mut |_| cx.drop(Drop::BssFlushed, None));
+        }
         let away: Vec<u32> = self.away.mobiles_of(cell).collect();
         for mobile in away {
             self.away.take(mobile, cell).into_iter().for_each(|_| cx.drop(Drop::BssFlushed, None));
@@ -133,7 +134,7 @@ impl Bss {
         if !is_here {
             return self.wait_for(cx, cell, pdu);
         }
-        if let Err(pdu) = self.downlink.push(cx.now, cell, pdu) {
+        if let Err(pdu) = self.radio.request(cx.now, cell, Way::Downlink, pdu, Claim::New) {
             cx.drop_of(Drop::BssOverrun, header.imsi);
             self.discarded(cx, cell, header.tlli, pdu.frame.len() as u64);
         }
@@ -168,27 +169,19 @@ impl Bss {
 
     /// LL-PDUs have come to the end of their way over the radio.
     pub(super) fn downlink_arrived(&mut self, cx: &mut Context<'_>, cell: u32) {
-        let now = cx.now;
-        let mut expired = Vec::new();
-        while let Some(pdu) = self.downlink.pop_arrived(now, cell, |pdu| expired.push(pdu)) {
-            if !self.radio_loses(cx) {
-                self.deliver(cx, cell, pdu);
+        while let Some(indication) = self.radio.indication(cx, cell, Way::Downlink) {
+            match indication {
+                Indication::Arrived(pdu) => self.deliver(cx, cell, pdu),
+                Indication::Lost { pdu, cause } => self.downlink_lost(cx, cell, &pdu, cause),
             }
-        }
-        for pdu in expired {
-            cx.drop(Drop::BssLifetime, None);
-            self.discarded(cx, cell, pdu.tlli, pdu.frame.len() as u64);
         }
     }
 
-    /// An LL-PDU that was on the air does not arrive.
-    pub(super) fn radio_loses(&self, cx: &mut Context<'_>) -> bool {
-        let loss = self.config.loss_percent;
-        let is_lost = loss > 0 && cx.rng.below(100) < loss.into();
-        if is_lost {
-            cx.drop(Drop::BssRadioLoss, None);
+    fn downlink_lost(&mut self, cx: &mut Context<'_>, cell: u32, pdu: &Pending, cause: LossCause) {
+        cx.drop(cause.drop(), None);
+        if cause.is_discard() {
+            self.discarded(cx, cell, pdu.tlli, pdu.frame.len() as u64);
         }
-        is_lost
     }
 
     fn deliver(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pending) {

@@ -1,8 +1,9 @@
 //! The base station system: cells that emulate a radio, and the Gb interface to an SGSN.
 //!
 //! Towards the SGSN it is a standard BSS: NS over UDP, any number of NSEs and NS-VCs, BVC procedures, flow control,
-//! paging, FLUSH-LL, suspend and resume. Towards its mobiles it speaks the emulated Um (`proto::um`), on which
-//! [`radio`] takes the place of RLC/MAC: each cell has a rate, a delay and a queue in each direction.
+//! paging, FLUSH-LL, suspend and resume. Towards its mobiles it speaks the emulated Um (`proto::um`), on which a
+//! [`Radio`](radio::Radio) takes the place of RLC/MAC. [`Bss::new`] gives it one that has a rate, a delay and a queue in each
+//! direction of a cell; [`Bss::with_radio`] takes any.
 //!
 //! A mobile is known by its slot on Um, and to the SGSN by the TLLIs that it used last ([`mobiles`]). What comes for a
 //! TLLI that nobody in the cell uses is discarded as a real BSS does when nobody answers it: LLC-DISCARDED, and
@@ -30,6 +31,7 @@ use away::Away;
 use core::convert::Infallible;
 use core::fmt;
 use core::net::SocketAddr;
+use gannet_machine::drops::Drop;
 use gannet_machine::time::Instant;
 use gannet_machine::timers::{Deadlines, TimerKey, Timers};
 use gannet_machine::trace::{Category, Level};
@@ -43,7 +45,7 @@ use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::Nsei;
 use gannet_wire::ns::IpElement;
 use mobiles::Mobiles;
-use radio::{Amount, Radio, RadioConfig};
+use radio::{Amount, EmulatedRadio, Radio, RadioConfig, Way};
 
 /// The emulated radio; a mobile is `Peer::Slot`.
 pub const UM: Port = Port(0);
@@ -243,8 +245,7 @@ pub struct Bss {
     bvcs: Bvcs,
     cells: Vec<Cell>,
     mobiles: Mobiles,
-    downlink: Radio,
-    uplink: Radio,
+    radio: Box<dyn Radio>,
     away: Away,
     outputs: Batch<Output<Event>>,
     ns_outputs: Batch<NsOutput>,
@@ -257,6 +258,16 @@ impl Bss {
     /// # Errors
     /// Where the configuration names a cell, BVC or NS-VC twice, or more than its own limits.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
+        let ways = config.cells.iter().map(|cell| (cell.downlink, cell.uplink));
+        let radio = EmulatedRadio::new(ways, config.pdus_max, config.loss_percent);
+        Self::with_radio(config, Box::new(radio))
+    }
+
+    /// The same on another radio, which has the cells of the configuration.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_radio(config: Config, radio: Box<dyn Radio>) -> Result<Self, ConfigError> {
         config.check()?;
         let mut bvcs = Bvcs::new(config.bvc.clone());
         for cell in &config.cells {
@@ -265,8 +276,7 @@ impl Bss {
         Ok(Self {
             cells: config.cells.iter().map(|cell| Cell::new(*cell)).collect(),
             mobiles: Mobiles::new(config.mobiles_max),
-            downlink: Radio::new(config.cells.iter().map(|cell| cell.downlink), config.pdus_max),
-            uplink: Radio::new(config.cells.iter().map(|cell| cell.uplink), config.pdus_max),
+            radio,
             away: Away::new(config.pdus_max, config.away_lifetime),
             ns: NsEntity::new(config.ns.clone()),
             bvcs,
@@ -303,7 +313,7 @@ impl Bss {
             config: &state.config,
             up: self.bvcs.is_unblocked(cell),
             flow_control_acknowledged: state.acknowledged,
-            queued: self.downlink.queued(cell),
+            queued: self.radio.waiting(cell, Way::Downlink),
             away: self.away.waiting_in(cell),
             counters: state.counters,
         })
@@ -393,8 +403,8 @@ impl Bss {
     /// Asks for the cell's next wake-up.
     fn arm_cell(&mut self, cx: &mut Context<'_>, cell: u32) {
         let Some(state) = self.cells.get_mut(cell as usize) else { return };
-        for (timer, radio) in [(CellTimer::Downlink, &self.downlink), (CellTimer::Uplink, &self.uplink)] {
-            state.deadlines.set(timer, radio.next_event(cell));
+        for (timer, way) in [(CellTimer::Downlink, Way::Downlink), (CellTimer::Uplink, Way::Uplink)] {
+            state.deadlines.set(timer, self.radio.next_event(cell, way));
         }
         state.deadlines.arm(cell, cx.timers);
     }
@@ -442,7 +452,8 @@ impl Machine for Bss {
                 Input::Datagram { port, peer: Peer::Udp(peer), frame } => {
                     self.ns.receive(cx, port, peer, frame, &mut self.ns_outputs);
                 }
-                Input::Datagram { .. } | Input::Classified { .. } | Input::Stream { .. } => {}
+                Input::Datagram { .. } => cx.drop(Drop::UmMalformed, None),
+                Input::Classified { .. } | Input::Stream { .. } => {}
                 Input::Timeout(key) => self.timeout(cx, key),
                 Input::Command(command) => self.command(cx, &command),
             }

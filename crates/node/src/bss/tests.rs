@@ -49,6 +49,10 @@ fn address(text: &str) -> SocketAddr {
 impl World {
     /// Two cells of 8 kbit/s (1000 octets a second) with 1000 octets of queue and 10 ms of delay, all up.
     fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    fn with(change: impl FnOnce(&mut Config)) -> Self {
         let vc = VcConfig { nsei: NSE, nsvci: Nsvci(1), port: gb_port(0), peer: address(SGSN_ADDRESS) };
         let radio =
             RadioConfig { rate_bit_per_s: 8000, queue_octets: 1000, delay: Duration::from_millis(10) };
@@ -62,7 +66,9 @@ impl World {
         twice.vcs.truncate(1);
         twice.cells.push(cells[0]);
         assert!(matches!(Bss::new(twice), Err(ConfigError::Cell(_))));
-        let bss = Bss::new(Config::new(vec![vc], cells.to_vec())).unwrap();
+        let mut config = Config::new(vec![vc], cells.to_vec());
+        change(&mut config);
+        let bss = Bss::new(config).unwrap();
         let mut world = Self {
             around: Surroundings::new(1, 64, Quiet::default()),
             bss,

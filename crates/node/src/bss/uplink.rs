@@ -2,7 +2,7 @@
 
 use super::Bss;
 use super::mobiles::Heard;
-use super::radio::Pending;
+use super::radio::{Claim, Indication, Pending, Way};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -38,6 +38,9 @@ impl Bss {
             UmKind::LlPdu => self.ll_pdu(cx, mobile, cell, header.tlli, frame),
             UmKind::Suspend => {
                 let message = rai(&frame).map(|rai| Message::Suspend { tlli: header.tlli, rai });
+                if message.is_some() {
+                    self.radio.set_suspended(cx.now, mobile, true);
+                }
                 self.signalling_of_mobile(cx, cell, message);
             }
             UmKind::Resume => {
@@ -45,6 +48,9 @@ impl Bss {
                 let reference = frame.get(Rai::LEN).copied();
                 let message =
                     rai(&frame).and_then(|rai| Some(Message::Resume { tlli, rai, reference: reference? }));
+                if message.is_some() {
+                    self.radio.set_suspended(cx.now, mobile, false);
+                }
                 self.signalling_of_mobile(cx, cell, message);
             }
             UmKind::CampOn => {}
@@ -72,7 +78,7 @@ impl Bss {
             return;
         }
         let pdu = Pending { mobile, tlli, expires: Instant(u64::MAX), frame };
-        if self.uplink.push(cx.now, cell, pdu).is_err() {
+        if self.radio.request(cx.now, cell, Way::Uplink, pdu, Claim::New).is_err() {
             cx.drop(Drop::BssOverrun, None);
         }
         self.arm_cell(cx, cell);
@@ -80,12 +86,14 @@ impl Bss {
 
     /// LL-PDUs have come to the end of their way over the radio: UL-UNITDATA (08.18 clause 6.2).
     pub(super) fn uplink_arrived(&mut self, cx: &mut Context<'_>, cell: u32) {
-        let now = cx.now;
-        // Uplink lifetimes never end.
-        while let Some(pdu) = self.uplink.pop_arrived(now, cell, |_| {}) {
-            if self.radio_loses(cx) {
-                continue;
-            }
+        while let Some(indication) = self.radio.indication(cx, cell, Way::Uplink) {
+            let pdu = match indication {
+                Indication::Arrived(pdu) => pdu,
+                Indication::Lost { cause, .. } => {
+                    cx.drop(cause.drop(), None);
+                    continue;
+                }
+            };
             let Some(state) = self.cells.get_mut(cell as usize) else { return };
             let Pending { tlli, mut frame, .. } = pdu;
             let octets = frame.len();

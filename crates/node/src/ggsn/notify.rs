@@ -75,7 +75,7 @@ impl StaticMobiles {
         let IpAddr::V4(address) = address else { return None };
         match peer {
             Peer::Slot(apn) => self.by_address.get(&(u16::try_from(apn).ok()?, address)).copied(),
-            Peer::Link | Peer::Udp(_) => {
+            Peer::Link | Peer::Udp(_) | Peer::Ethernet(_) => {
                 self.mobiles.iter().position(|(mobile, _)| mobile.address == address)
             }
         }

@@ -54,7 +54,7 @@ impl Ggsn {
             // A G-PDU of version 0 names a subscriber and no endpoint of ours.
             let is_guess = match (g_pdu.endpoint, peer) {
                 (Endpoint::Teid(_), Peer::Udp(from)) => self.is_guess(g_pdu.endpoint, from.ip()),
-                (Endpoint::Tid { .. }, _) | (_, Peer::Link | Peer::Slot(_)) => false,
+                (Endpoint::Tid { .. }, _) | (_, Peer::Link | Peer::Slot(_) | Peer::Ethernet(_)) => false,
             };
             let missing = (g_pdu.endpoint, is_guess);
             return self.gtp.unknown_endpoint(cx, peer, missing, &mut self.gtp_outputs);
@@ -97,7 +97,9 @@ impl Ggsn {
                 .ok()
                 .and_then(|apn| self.access_points.get(apn))
                 .and_then(|point| point.owner(destination)),
-            Peer::Link | Peer::Udp(_) => self.access_points.iter().find_map(|point| point.owner(destination)),
+            Peer::Link | Peer::Udp(_) | Peer::Ethernet(_) => {
+                self.access_points.iter().find_map(|point| point.owner(destination))
+            }
         };
         let Some(first) = owner.and_then(|index| self.contexts.by_index(index)) else {
             self.no_context(cx, peer, destination);

@@ -1,17 +1,17 @@
-//! From the radio to the mobile: emulated Um → LLC → layer 3 or N-PDU.
+//! From the network to the mobile: bearer → LLC → layer 3 or N-PDU.
 
-use super::mobile::{Mobile, Suspension};
+use super::mobile::{Link, Mobile, Suspension};
 use super::{Ms, MsEvent, NPduDelivery, TUN, owner};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context, Peer};
 use gannet_proto::about::About as _;
+use gannet_proto::bearer::{Indication, PagedIdentity, Refused, Unitdata};
 use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::ms::GmmMsEvent;
 use gannet_proto::llc::{LlcOutput, XidIndication};
 use gannet_proto::sndcp::{Receiver, answer_xid};
-use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
 use gannet_proto::user_plane::{self, Outputs, Said, unitdata_indication};
 use gannet_wire::Reader;
 use gannet_wire::id::{Imsi, Nsapi, Sapi, Tlli};
@@ -19,39 +19,53 @@ use gannet_wire::l3::{Direction, Header, L3Message};
 use gannet_wire::ndp::is_router_message;
 
 impl Ms {
-    /// A datagram of the BSS.
-    pub(super) fn um_datagram(&mut self, cx: &mut Context<'_>, peer: Peer, mut frame: Frame) {
-        let header = match UmHeader::parse(&frame) {
-            Ok(header) => header,
-            Err(error) => {
-                let whose = if let Peer::Slot(index) = peer { self.imsi_of(index) } else { None };
-                cx.log_of(whose, Category::Um, Level::Info, format_args!("Um: {error}"));
-                cx.drop_of(Drop::UmMalformed, whose);
-                return;
+    /// A datagram of the bearer.
+    pub(super) fn bearer_datagram(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
+        match self.bearer.indication(peer, frame) {
+            Ok(indication) => self.indication(cx, indication),
+            Err(Refused { drop, mobile, error }) => {
+                let whose = mobile.and_then(|mobile| self.imsi_of(mobile));
+                if let Some(error) = error {
+                    let name = self.bearer.name();
+                    cx.log_of(whose, Category::Um, Level::Info, format_args!("{name}: {error}"));
+                }
+                cx.drop_of(drop, whose);
             }
-        };
-        let _ = frame.pull(HEADER_LEN);
-        let index = match peer {
-            Peer::Slot(BROADCAST) => None,
-            Peer::Slot(index) => Some(index),
-            Peer::Udp(_) | Peer::Link => {
-                cx.drop(Drop::MsUnknownMobile, None);
-                return;
+        }
+    }
+
+    fn indication(&mut self, cx: &mut Context<'_>, indication: Indication) {
+        match indication {
+            Indication::Unitdata(unitdata) => self.ll_pdu(cx, unitdata),
+            Indication::Up { mobile, cell } => self.link_up(cx, mobile, cell),
+            Indication::Down { mobile } => {
+                self.set_link(cx, mobile, |link| *link = Link::default());
+                self.lose_cell(cx, mobile);
             }
-        };
-        match header.kind {
-            UmKind::LlPdu => self.ll_pdu(cx, index, header, frame),
-            UmKind::PagingPs => self.paging(cx, header, &frame),
-            UmKind::PagingCs => cx.drop(Drop::MsPagingCs, None),
-            UmKind::SuspendAck => self.suspend_ack(cx, index, &frame),
-            // These go the other way.
-            UmKind::Suspend | UmKind::Resume | UmKind::CampOn => cx.drop(Drop::UmMalformed, None),
+            Indication::Quality { mobile, level_dbm } => {
+                self.set_link(cx, mobile, |link| link.level_dbm = Some(level_dbm));
+            }
+            Indication::Mtu { mobile, octets } => {
+                self.set_link(cx, mobile, |link| link.mtu_octets = Some(octets));
+                self.fit_to_link(cx, mobile);
+            }
+            Indication::PagingPs { cell, identity } => self.paging(cx, cell, identity),
+            Indication::PagingCs => cx.drop(Drop::MsPagingCs, None),
+            Indication::Suspended { mobile, reference } => self.suspend_ack(cx, mobile, reference),
+        }
+    }
+
+    fn set_link(&mut self, cx: &mut Context<'_>, index: u32, set: impl FnOnce(&mut Link)) {
+        match self.mobiles.get_mut(index as usize) {
+            Some(mobile) => set(&mut mobile.link),
+            None => cx.drop(Drop::MsUnknownMobile, None),
         }
     }
 
     /// A mobile hears an LL-PDU: one that is sent to it alone, or one that all hear and whose TLLI is its own.
-    fn ll_pdu(&mut self, cx: &mut Context<'_>, index: Option<u32>, header: UmHeader, frame: Frame) {
-        let Some(index) = index.or_else(|| self.directory.by_tlli(header.cell, header.tlli)) else {
+    fn ll_pdu(&mut self, cx: &mut Context<'_>, unitdata: Unitdata) {
+        let Unitdata { mobile, cell, tlli, ll_pdu } = unitdata;
+        let Some(index) = mobile.or_else(|| self.directory.by_tlli(cell, tlli)) else {
             cx.drop(Drop::MsUnknownTlli, None);
             return;
         };
@@ -59,14 +73,14 @@ impl Ms {
             cx.drop(Drop::MsUnknownMobile, None);
             return;
         };
-        if let Err(drop) = hears(mobile, header) {
+        if let Err(drop) = hears(mobile, cell, tlli) {
             cx.drop_of(drop, Some(mobile.imsi()));
             return;
         }
         self.stats.ll_pdu_downlink += 1;
         let mut out = core::mem::take(&mut self.layers_out);
-        mobile.llc.receive(cx, Some(mobile.gmm.imsi()), frame, &mut out.llc);
-        self.layers_outputs(cx, index, header.tlli, &mut out);
+        mobile.llc.receive(cx, Some(mobile.gmm.imsi()), ll_pdu, &mut out.llc);
+        self.layers_outputs(cx, index, tlli, &mut out);
         self.layers_out = out;
         self.arm_llc(cx, index);
     }
@@ -110,7 +124,8 @@ impl Ms {
         }
     }
 
-    /// The answer of a mobile without compression.
+    /// The answer of a mobile without compression. Where the network has made frames longer than the bearer carries, the
+    /// mobile asks for shorter ones.
     fn xid_indication(
         &mut self,
         cx: &mut Context<'_>,
@@ -120,7 +135,14 @@ impl Ms {
     ) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
         let answer = answer_xid(cx, Some(mobile.imsi()), &indication.layer3);
+        let sapi = indication.sapi;
         mobile.llc.xid_response(cx, indication, answer, outputs);
+        if sapi != Sapi::GMM
+            && mobile.link.is_exceeded(&mobile.llc, sapi)
+            && let Some(request) = mobile.link.wanted(&mobile.llc, sapi, None)
+        {
+            mobile.llc.xid_request(cx, sapi, request, outputs);
+        }
     }
 
     /// A layer 3 message on SAPI 1. On a link that has a cipher, what has to come ciphered is taken in no other way (04.08
@@ -173,21 +195,17 @@ impl Ms {
     }
 
     /// PACKET PAGING REQUEST: every mobile in the cell hears it, one answers (04.08 clause 4.7.9.1).
-    fn paging(&mut self, cx: &mut Context<'_>, header: UmHeader, octets: &[u8]) {
-        let Ok(identity) = PagedIdentity::parse(octets) else {
-            cx.drop(Drop::UmMalformed, None);
-            return;
-        };
+    fn paging(&mut self, cx: &mut Context<'_>, cell: u16, identity: PagedIdentity) {
         let found = match identity {
             PagedIdentity::PTmsi(ptmsi) => {
-                let cell = self.config.cells.get(usize::from(header.cell));
-                cell.and_then(|cell| self.directory.by_ptmsi(cell.rai, ptmsi))
+                let id = self.config.cells.get(usize::from(cell));
+                id.and_then(|id| self.directory.by_ptmsi(id.rai, ptmsi))
             }
             PagedIdentity::Imsi(imsi) => self.directory.by_imsi(imsi),
         };
         let here = |index: &u32| {
             let mobile = self.mobiles.get(*index as usize);
-            mobile.is_some_and(|mobile| mobile.cell == Some(header.cell))
+            mobile.is_some_and(|mobile| mobile.cell == Some(cell))
         };
         match found.filter(here) {
             Some(index) => self.paged(cx, index, identity),
@@ -205,16 +223,16 @@ impl Ms {
 }
 
 /// Whether a mobile hears an LL-PDU and takes it for its own.
-fn hears(mobile: &mut Mobile, header: UmHeader) -> Result<(), Drop> {
-    if mobile.cell == Some(header.cell) {
+fn hears(mobile: &mut Mobile, cell: u16, tlli: Tlli) -> Result<(), Drop> {
+    if mobile.cell == Some(cell) {
         mobile.former_cell = None;
-    } else if mobile.cell.is_none() || mobile.former_cell != Some(header.cell) {
+    } else if mobile.cell.is_none() || mobile.former_cell != Some(cell) {
         return Err(Drop::MsOtherCell);
     }
     if mobile.suspension != Suspension::None {
         return Err(Drop::MsSuspended);
     }
-    if !mobile.llc.accepts(header.tlli) {
+    if !mobile.llc.accepts(tlli) {
         return Err(Drop::MsUnknownTlli);
     }
     Ok(())

@@ -7,12 +7,13 @@ use gannet_machine::drops::Drop;
 use gannet_machine::timers::Deadlines;
 use gannet_proto::auth::card::Card;
 use gannet_proto::gmm::ms::GmmMsContext;
-use gannet_proto::llc::{LlcContext, LlcRole};
+use gannet_proto::llc::{Layer3Offer, LlcContext, LlcRole, XidRequest};
 use gannet_proto::sm::ms::{SmMsContexts, Wanted, WantedSecondary};
 use gannet_proto::sndcp::{Sndcp, SndcpNsapi};
 use gannet_proto::user_plane::Again;
-use gannet_wire::id::{Imei, Imsi, Nsapi};
+use gannet_wire::id::{Imei, Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::{PacketFields, PdpAddress};
+use gannet_wire::llc::{N201_MAX, N201_MIN};
 
 /// NSAPIs 5 to 15.
 pub const NSAPIS: usize = 11;
@@ -51,6 +52,44 @@ pub enum Suspension {
     Acknowledged(u8),
 }
 
+/// What a bearer says of the link of a mobile; `None` where it says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Link {
+    /// The level of what the mobile receives, in dBm.
+    pub level_dbm: Option<i16>,
+    /// Octets of the longest LL-PDU that it carries.
+    pub mtu_octets: Option<u16>,
+}
+
+impl Link {
+    /// Octets around the information of a UI frame: address, control and FCS (04.64 clause 5.1).
+    const UI: u16 = 6;
+    /// The same of an I frame without a bitmap.
+    const I: u16 = 7;
+
+    fn room(self, around: u16) -> u16 {
+        self.mtu_octets.map_or(N201_MAX, |mtu| mtu.saturating_sub(around).max(N201_MIN))
+    }
+
+    /// Frames of a SAPI may be longer than the bearer carries.
+    #[must_use]
+    pub fn is_exceeded(self, llc: &LlcContext, sapi: Sapi) -> bool {
+        llc.n201_u(sapi) > self.room(Self::UI) || llc.n201_i(sapi) > self.room(Self::I)
+    }
+
+    /// What a mobile is to ask for on a SAPI whose N201-U is to be `n201_u`, or may stay; `None` for nothing. It is never
+    /// more than the bearer carries, as far as N201 can be that small.
+    #[must_use]
+    pub fn wanted(self, llc: &LlcContext, sapi: Sapi, n201_u: Option<u16>) -> Option<XidRequest> {
+        let (now_u, now_i) = (llc.n201_u(sapi), llc.n201_i(sapi));
+        let wanted = n201_u.unwrap_or(now_u).min(self.room(Self::UI));
+        let n201_u = Some(wanted).filter(|wanted| *wanted != now_u);
+        let n201_i = Some(self.room(Self::I)).filter(|room| *room < now_i);
+        let is_any = n201_u.is_some() || n201_i.is_some();
+        is_any.then_some(XidRequest { n201_u, n201_i, layer3: Layer3Offer::Nothing })
+    }
+}
+
 /// One mobile.
 #[derive(Debug)]
 pub struct Mobile {
@@ -79,8 +118,10 @@ pub struct Mobile {
     pub names: Names,
     /// The cell that it has selected, by its index.
     pub cell: Option<u16>,
-    /// The one before, until something comes in this one: nothing overtakes on Um.
+    /// The one before, until something comes in this one: nothing overtakes on the bearer.
     pub former_cell: Option<u16>,
+    /// What its bearer says of its link.
+    pub link: Link,
     /// Suspended or not.
     pub suspension: Suspension,
     /// The end of the attachment is to be told: a beginning was told, or a detach was ordered.
@@ -105,6 +146,7 @@ impl Mobile {
             names: Names::default(),
             cell: None,
             former_cell: None,
+            link: Link::default(),
             suspension: Suspension::None,
             tells_detached: false,
         }
@@ -255,7 +297,6 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_wire::id::Sapi;
 
     fn mobile(bearers: &[(u8, PdpAddress)]) -> Mobile {
         let mut mobile = Mobile::new("001010000000001".parse().unwrap(), None, Card::None);

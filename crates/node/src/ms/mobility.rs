@@ -7,10 +7,10 @@ use gannet_machine::drops::Drop;
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context};
 use gannet_proto::about::About as _;
+use gannet_proto::bearer::{PagedIdentity, Request};
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, PagedBy};
 use gannet_proto::llc::Ciphering;
-use gannet_proto::um::{PagedIdentity, UmKind};
 use gannet_proto::user_plane::Outputs;
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::L3Message;
@@ -178,7 +178,7 @@ impl Ms {
         self.directory.rename(index, old, names);
     }
 
-    /// The mobile selects a cell: it tells the BSS that it is there, and GMM.
+    /// The mobile selects a cell: it tells the network that it is there, and GMM.
     pub(super) fn select_cell(&mut self, cx: &mut Context<'_>, index: u32, cell: u16) {
         let id = self.config.cells.get(usize::from(cell)).copied();
         let (Some(mobile), Some(id)) = (self.mobiles.get_mut(index as usize), id) else {
@@ -188,6 +188,14 @@ impl Ms {
         self.camp_on(cx, index);
         self.gmm(cx, index, GmmMsEvent::CellSelected(id));
         self.rename(index);
+    }
+
+    /// Its bearer's link is there: the mobile is in that cell.
+    pub(super) fn link_up(&mut self, cx: &mut Context<'_>, index: u32, cell: u16) {
+        let is_there = self.mobiles.get(index as usize).is_some_and(|mobile| mobile.cell == Some(cell));
+        if !is_there {
+            self.select_cell(cx, index, cell);
+        }
     }
 
     /// The mobile has no cell any more.
@@ -200,11 +208,11 @@ impl Ms {
         self.rename(index);
     }
 
-    /// Tells the BSS that the mobile is in its cell and by which TLLI it can be reached.
+    /// Tells the bearer that the mobile is in its cell and by which TLLI it can be reached.
     fn camp_on(&mut self, cx: &mut Context<'_>, index: u32) {
         let Some(mobile) = self.mobiles.get(index as usize) else { return };
         let tlli = mobile.llc.tlli().unwrap_or(Tlli::UNASSIGNED);
-        self.send_um_octets(cx, index, UmKind::CampOn, tlli, &[]);
+        self.request(cx, index, tlli, Request::Reachable);
     }
 
     /// The mobile is in its first cell where it has none yet.
@@ -233,18 +241,16 @@ impl Ms {
         };
         if mobile.suspension == Suspension::None {
             mobile.suspension = Suspension::Asked;
-            self.send_um_octets(cx, index, UmKind::Suspend, tlli, &rai.to_octets());
+            self.request(cx, index, tlli, Request::Suspend(rai));
             self.tell_room(index);
         }
     }
 
-    pub(super) fn suspend_ack(&mut self, cx: &mut Context<'_>, index: Option<u32>, octets: &[u8]) {
-        let mobile = index.and_then(|index| self.mobiles.get_mut(index as usize));
-        match (mobile, octets) {
-            (Some(mobile), [reference, ..]) if mobile.suspension != Suspension::None => {
-                mobile.suspension = Suspension::Acknowledged(*reference);
+    pub(super) fn suspend_ack(&mut self, cx: &mut Context<'_>, index: Option<u32>, reference: u8) {
+        match index.and_then(|index| self.mobiles.get_mut(index as usize)) {
+            Some(mobile) if mobile.suspension != Suspension::None => {
+                mobile.suspension = Suspension::Acknowledged(reference);
             }
-            (_, []) => cx.drop(Drop::UmMalformed, None),
             _ => cx.drop(Drop::MsNotSuspended, None),
         }
     }
@@ -256,11 +262,7 @@ impl Ms {
         let (rai, tlli) = (mobile.gmm.routing_area(), mobile.llc.tlli());
         match (core::mem::take(&mut mobile.suspension), rai, tlli) {
             (Suspension::Acknowledged(reference), Some(rai), Some(tlli)) => {
-                let mut octets = [0; 7];
-                let (area, last) = octets.split_at_mut(6);
-                area.copy_from_slice(&rai.to_octets());
-                last.fill(reference);
-                self.send_um_octets(cx, index, UmKind::Resume, tlli, &octets);
+                self.request(cx, index, tlli, Request::Resume { rai, reference });
             }
             (Suspension::Acknowledged(_) | Suspension::Asked, _, Some(_)) => self.cell_update(cx, index),
             (Suspension::None, _, _) | (_, _, None) => {

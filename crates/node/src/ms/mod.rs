@@ -1,6 +1,6 @@
 //! The mobiles: a fleet of them in one machine, each with its own GMM, SM, LLC and SNDCP.
 //!
-//! One side is the emulated Um ([`gannet_proto::um`]) towards a BSS, the other the IP side of each mobile: a TUN device,
+//! One side is a bearer towards the network ([`gannet_proto::bearer`]), the other the IP side of each mobile: a TUN device,
 //! or events for a simulator. A mobile is addressed by its index everywhere.
 //!
 //! | file | what |
@@ -8,8 +8,8 @@
 //! | [`config`] | what a user may choose |
 //! | [`mobile`] | one mobile, plain data |
 //! | [`directory`] | a mobile by each of its names |
-//! | `uplink` | N-PDU and layer 3 → LL-PDU → Um |
-//! | `downlink` | Um → LL-PDU → layer 3 or N-PDU, and paging |
+//! | `uplink` | N-PDU and layer 3 → LL-PDU → bearer |
+//! | `downlink` | bearer → LL-PDU → layer 3 or N-PDU, and paging |
 //! | `links` | acknowledged mode and compression, and links that end |
 //! | `mobility` | what GMM asks of the mobile; cells, suspension |
 //! | [`security`] | its card, its keys, and the cipher of its links |
@@ -43,6 +43,7 @@ use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::timers::TimerKey;
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::bearer::Bearer;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, NonGprs};
 use gannet_proto::llc::ReleaseCause;
 use gannet_proto::sm::ms::{Change, WantedSecondary};
@@ -53,8 +54,8 @@ use gannet_wire::id::{Nsapi, PTmsi, Rai};
 use gannet_wire::l3::ie::{Apn, GmmCause, PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
 use mobile::Mobile;
 
-/// The emulated Um. The peer is [`Peer::Slot`] with the mobile's index, or with `BROADCAST`.
-pub const UM: Port = Port(0);
+/// The bearer. The bearer says what a peer is.
+pub const BEARER: Port = Port(0);
 /// The IP side. The peer is [`Peer::Slot`] with the mobile's index.
 pub const TUN: Port = Port(1);
 
@@ -386,6 +387,7 @@ pub struct Stats {
 #[derive(Debug)]
 pub struct Ms {
     config: MsConfig,
+    bearer: Box<dyn Bearer>,
     mobiles: Vec<Mobile>,
     directory: Directory,
     reassembler: Reassembler,
@@ -398,10 +400,10 @@ pub struct Ms {
 }
 
 impl Ms {
-    /// A fleet of mobiles that are all switched off; all tables get their memory now. Mobiles for whose number the digits
-    /// of the IMSI do not suffice are left out.
+    /// A fleet of mobiles on a bearer that are all switched off; all tables get their memory now. Mobiles for whose number
+    /// the digits of the IMSI do not suffice are left out.
     #[must_use]
-    pub fn new(config: MsConfig) -> Self {
+    pub fn new(config: MsConfig, bearer: Box<dyn Bearer>) -> Self {
         let mobile = |index| {
             let imei = config.imei.and_then(|first| imei_of(first, index));
             imsi_of(config.imsi, index).map(|imsi| Mobile::new(imsi, imei, config.cards.card(index)))
@@ -417,6 +419,7 @@ impl Ms {
             gmm_scratch: Batch::with_capacity(16),
             segments: Batch::with_capacity(16),
             out: Batch::with_capacity(config.outputs_max),
+            bearer,
             config,
         }
     }
@@ -518,7 +521,7 @@ impl Machine for Ms {
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<MsCommand>>) {
         while let Some(input) = inputs.pop() {
             match input {
-                Input::Datagram { port: UM, peer, frame } => self.um_datagram(cx, peer, frame),
+                Input::Datagram { port: BEARER, peer, frame } => self.bearer_datagram(cx, peer, frame),
                 Input::Datagram { port: TUN, peer: Peer::Slot(index), frame } => {
                     self.n_pdu(cx, index, None, frame);
                 }

@@ -1,7 +1,7 @@
 //! Session management: what SM asks of the mobile is done here, and what a user ordered is kept.
 
 use super::links::Ending;
-use super::mobile::{Bearer, Mobile, Ordered};
+use super::mobile::{Bearer, Mobile, NSAPIS, Ordered};
 use super::prefix;
 use super::{Failure, Ms, MsConfig, MsEvent, Procedure, owner};
 use gannet_machine::drops::Drop;
@@ -9,7 +9,6 @@ use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context};
 use gannet_proto::about::About as _;
 use gannet_proto::gmm::ms::{GmmMsEvent, GmmMsState};
-use gannet_proto::llc::{Layer3Offer, XidRequest};
 use gannet_proto::sm::ms::{Change, SmMsAction, SmMsEvent, Wanted, WantedSecondary};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
 use gannet_proto::user_plane::{Outputs, needs_acknowledged_mode};
@@ -345,16 +344,25 @@ impl Ms {
         self.reassembler.forget(cx, ReassemblyKey { slot: index, nsapi });
     }
 
-    /// Asks for a longer N201-U where the user wants that (04.64 clause 8.5.3).
+    /// Asks for another N201-U where the user wants that, or for frames as short as the bearer has room for (04.64 clause
+    /// 8.5.3).
     fn negotiate(&mut self, cx: &mut Context<'_>, index: u32, sapi: Sapi) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
-        let Some(n201_u) = self.config.n201_u.filter(|n201_u| *n201_u != mobile.llc.n201_u(sapi)) else {
-            return;
-        };
-        let request = XidRequest { n201_u: Some(n201_u), n201_i: None, layer3: Layer3Offer::Nothing };
+        let Some(request) = mobile.link.wanted(&mobile.llc, sapi, self.config.n201_u) else { return };
         let mut out = Outputs::default();
         mobile.llc.xid_request(cx, sapi, request, &mut out.llc);
         self.layers_outputs(cx, index, Tlli::UNASSIGNED, &mut out);
         self.arm_llc(cx, index);
+    }
+
+    /// The longest LL-PDU of a mobile's bearer is another: what its contexts have agreed to may be too long.
+    pub(super) fn fit_to_link(&mut self, cx: &mut Context<'_>, index: u32) {
+        for place in 0..NSAPIS {
+            let Some(mobile) = self.mobiles.get(index as usize) else { return };
+            let sapi = mobile.bearer(Mobile::nsapi_at(place)).map(|bearer| bearer.sndcp.sapi);
+            if let Some(sapi) = sapi.filter(|sapi| mobile.link.is_exceeded(&mobile.llc, *sapi)) {
+                self.negotiate(cx, index, sapi);
+            }
+        }
     }
 }

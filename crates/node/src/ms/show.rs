@@ -1,7 +1,7 @@
 //! What a user sees of the mobiles: values for programs, and lines for people.
 
 use super::Ms;
-use super::mobile::{Mobile, Suspension};
+use super::mobile::{Link, Mobile, Suspension};
 use core::fmt;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::ms::{GmmMsState, NonGprs, Service};
@@ -79,6 +79,8 @@ pub struct MobileView {
     pub cipher: Algorithm,
     /// How it stands with non-GPRS services, where it asks for combined procedures.
     pub non_gprs: Option<&'static str>,
+    /// What the bearer says of its link.
+    pub link: Link,
     /// GPRS is suspended.
     pub suspended: bool,
     /// Its contexts, by NSAPI.
@@ -174,6 +176,7 @@ impl Ms {
             tlli: mobile.llc.tlli(),
             cipher: mobile.llc.ciphering().algorithm,
             non_gprs: self.config.gmm.combined.then(|| non_gprs_name(mobile.gmm.non_gprs())),
+            link: mobile.link,
             suspended: mobile.suspension != Suspension::None,
             contexts: contexts(mobile),
             sapis: sapis(mobile),
@@ -269,6 +272,12 @@ impl fmt::Display for MobileView {
         }
         if let Some(standing) = self.non_gprs {
             write!(f, ", {standing}")?;
+        }
+        if let Some(level) = self.link.level_dbm {
+            write!(f, ", received at {level} dBm")?;
+        }
+        if let Some(mtu) = self.link.mtu_octets {
+            write!(f, ", LL-PDUs of at most {mtu} octets")?;
         }
         if self.suspended {
             f.write_str(", suspended")?;

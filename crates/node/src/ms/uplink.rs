@@ -1,15 +1,15 @@
-//! From the mobile to the radio: N-PDU → SNDCP → LLC → emulated Um.
+//! From the mobile to the network: N-PDU → SNDCP → LLC → bearer.
 
 use super::mobile::Suspension;
-use super::{Ms, UM, owner};
+use super::{BEARER, Ms, owner};
+use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::trace::{Category, Level};
-use gannet_machine::{Context, Peer};
 use gannet_proto::about::About as _;
+use gannet_proto::bearer::{Request, Sender};
 use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::ms::GmmMsState;
-use gannet_proto::um::{UmHeader, UmKind};
 use gannet_proto::user_plane::unitdata_request;
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::L3Message;
@@ -101,50 +101,33 @@ impl Ms {
         self.send_ll_pdu(cx, index, tlli, frame);
     }
 
-    /// A whole LL-PDU to the BSS.
+    /// A whole LL-PDU to the network.
     pub(super) fn send_ll_pdu(&mut self, cx: &mut Context<'_>, index: u32, tlli: Tlli, frame: Frame) {
         let Some(mobile) = self.mobiles.get(index as usize) else { return };
         if mobile.suspension != Suspension::None {
             cx.drop_of(Drop::MsSuspended, Some(mobile.imsi()));
             return;
         }
+        if mobile.link.mtu_octets.is_some_and(|mtu| frame.len() > usize::from(mtu)) {
+            cx.drop_of(Drop::MsOverMtu, Some(mobile.imsi()));
+            return;
+        }
         self.stats.ll_pdu_uplink += 1;
-        self.send_um(cx, index, UmKind::LlPdu, tlli, frame);
+        self.request(cx, index, tlli, Request::Unitdata(frame));
     }
 
-    /// A datagram on the emulated Um, in the mobile's cell.
-    pub(super) fn send_um(
-        &mut self,
-        cx: &mut Context<'_>,
-        index: u32,
-        kind: UmKind,
-        tlli: Tlli,
-        mut frame: Frame,
-    ) {
+    /// A request to the bearer, in the mobile's cell.
+    pub(super) fn request(&mut self, cx: &mut Context<'_>, index: u32, tlli: Tlli, request: Request) {
         let Some(mobile) = self.mobiles.get(index as usize) else { return };
+        let whose = Some(mobile.imsi());
         let Some(cell) = mobile.cell else {
-            cx.drop_of(Drop::MsNoCell, Some(mobile.imsi()));
+            cx.drop_of(Drop::MsNoCell, whose);
             return;
         };
-        if frame.prepend(&UmHeader { kind, cell, tlli }.emit()) {
-            self.transmit(UM, Peer::Slot(index), frame);
-        } else {
-            cx.drop_of(Drop::MsNoRoom, Some(mobile.imsi()));
-        }
-    }
-
-    /// The same with nothing or little behind the header.
-    pub(super) fn send_um_octets(
-        &mut self,
-        cx: &mut Context<'_>,
-        index: u32,
-        kind: UmKind,
-        tlli: Tlli,
-        octets: &[u8],
-    ) {
-        match cx.frames.copy_of(octets) {
-            Some(frame) => self.send_um(cx, index, kind, tlli, frame),
-            None => cx.drop_of(Drop::NoFrame, self.imsi_of(index)),
+        match self.bearer.request(cx, Sender { mobile: index, cell, tlli }, request) {
+            Ok(Some((peer, frame))) => self.transmit(BEARER, peer, frame),
+            Ok(None) => {}
+            Err(drop) => cx.drop_of(drop, whose),
         }
     }
 

@@ -300,6 +300,10 @@ impl Io {
         tun: Tun,
         record_as: Option<&str>,
     ) -> io::Result<()> {
+        if let Peer::Ethernet(at) = peer {
+            let error = format!("a TUN device cannot stand at the Ethernet address {at}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
+        }
         let record = self.interface(record_as);
         let owner = Owner { machine, port };
         let index = self.insert(owner, Kind::Tun { tun, peer, record })?;
@@ -407,6 +411,8 @@ impl Io {
                     }
                 }
             }
+            // Nothing is ever there.
+            Peer::Ethernet(_) => {}
             Peer::Link | Peer::Udp(_) => {
                 match core::mem::replace(binding, endpoint.map_or(Binding::Nothing, Binding::Endpoint)) {
                     Binding::Endpoint(index) => former.push(index),

@@ -10,7 +10,7 @@ use core::net::SocketAddr;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::trace::{Category, Level, TraceSink};
-use gannet_machine::{Peer, Port};
+use gannet_machine::{EthernetAddress, Peer, Port};
 use gannet_trace::pcapng::Direction;
 use mio::Interest;
 
@@ -37,6 +37,9 @@ impl Io {
             let origin = Origin::Peer(peer);
             self.arrivals.push_back(Arrival { machine: to.machine, port: to.port, origin, frame });
             return;
+        }
+        if let Peer::Ethernet(to) = peer {
+            return self.refuse_ethernet(port, to);
         }
         let index = self.endpoint_of(machine, port, peer);
         let Some((index, endpoint)) =
@@ -73,6 +76,16 @@ impl Io {
             },
             (Kind::Tcp(_), _) => self.send_stream(index, &frame),
             (Kind::Udp(_), _) => self.log.dropped(Drop::RtNoEndpoint, None),
+        }
+    }
+
+    /// No port of this driver sends to an address of a link layer: sockets, TUN devices and streams have others.
+    #[cold]
+    fn refuse_ethernet(&mut self, port: Port, to: EthernetAddress) {
+        self.log.dropped(Drop::RtNoEndpoint, None);
+        if self.log.enabled(Category::Main, Level::Info) {
+            let line = format_args!("no datagram to {to}: port {} sends to no Ethernet address", port.0);
+            self.log.line(Category::Main, Level::Info, line);
         }
     }
 

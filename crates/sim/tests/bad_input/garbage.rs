@@ -128,7 +128,7 @@ fn mutated_datagrams_from_the_real_peers() {
         for sent in &recorded {
             let (to, port, peer) = match (sent.node, sent.port) {
                 (Node::Ms, _) => (Node::Bss, gannet_node::bss::UM, sent.peer),
-                (Node::Bss, gannet_node::bss::UM) => (Node::Ms, gannet_node::ms::UM, sent.peer),
+                (Node::Bss, gannet_node::bss::UM) => (Node::Ms, gannet_node::ms::BEARER, sent.peer),
                 (Node::Bss, port) => (Node::Sgsn, GB, Peer::Udp(bss_address(port.0 - gb_port(0).0))),
                 (Node::Sgsn, GB) => (Node::Bss, gb_port(round % 2), Peer::Udp(SGSN_GB)),
                 (Node::Sgsn, GTP_C) => (Node::Ggsn, PORT_GTP_C, gn(SGSN_GN, 2123)),

@@ -7,7 +7,7 @@ use gannet_machine::time::{Duration, Instant};
 use gannet_machine::trace::{Category, Level, Owner, TraceSink};
 use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, peek};
-use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
+use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmBearer, UmHeader, UmKind};
 use gannet_wire::id::{CellId, Imsi, Plmn, Sapi, Tlli};
 use gannet_wire::l3::gmm::{AttachAccept, RauAccept};
 use gannet_wire::l3::ie::{GprsTimer, MobileIdentity, PdpContextStatus, RadioPriority};
@@ -86,7 +86,7 @@ impl Bench {
         let network = |_| LlcContext::new(LlcRole::Sgsn);
         Self {
             around: Surroundings::new(1, FRAMES, Told::default()),
-            ms: Ms::new(config),
+            ms: Ms::new(config, Box::new(UmBearer)),
             network: (0..MOBILES).map(network).collect(),
             cipher: Ciphering::NONE,
             up: VecDeque::new(),
@@ -121,7 +121,7 @@ impl Bench {
                     self.tun.push((index, frame.to_vec()));
                 }
                 Output::Transmit { port, peer: Peer::Slot(index), frame } => {
-                    assert_eq!(port, UM);
+                    assert_eq!(port, BEARER);
                     self.um_received(index, frame);
                 }
                 Output::Transmit { peer, .. } => panic!("to {peer:?}"),
@@ -184,12 +184,12 @@ impl Bench {
     pub fn um(&mut self, peer: u32, kind: UmKind, cell: u16, tlli: Tlli, octets: &[u8]) {
         let mut frame = self.around.frames.copy_of(octets).unwrap();
         assert!(frame.prepend(&UmHeader { kind, cell, tlli }.emit()));
-        self.input(Input::Datagram { port: UM, peer: Peer::Slot(peer), frame });
+        self.input(Input::Datagram { port: BEARER, peer: Peer::Slot(peer), frame });
     }
 
     pub fn raw_um(&mut self, peer: Peer, octets: &[u8]) {
         let frame = self.around.frames.copy_of(octets).unwrap();
-        self.input(Input::Datagram { port: UM, peer, frame });
+        self.input(Input::Datagram { port: BEARER, peer, frame });
     }
 
     pub fn page(&mut self, cell: u16, identity: PagedIdentity) {

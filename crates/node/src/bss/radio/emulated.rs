@@ -1,53 +1,109 @@
-//! What the emulated cells do with LL-PDUs: a queue each, drained at the cell's rate.
+//! A radio without RLC/MAC: for each cell and direction a queue, drained at the cell's rate, a delay and a loss.
 //!
 //! The queue is the real bucket behind the values that FLOW-CONTROL-BVC tells the SGSN. A PDU of L octets takes L/R
 //! on the radio and arrives a constant delay after its last octet has gone. The end of each transmission is computed
 //! from the beginning of the busy period, so that rounding to nanoseconds never adds up. The same serves both
 //! directions.
 
-use gannet_machine::frame::Frame;
-use gannet_machine::time::{Duration, Instant};
+use super::{Amount, Claim, Indication, LossCause, Pending, Radio, RadioConfig, Way};
+use gannet_machine::Context;
+use gannet_machine::time::Instant;
 use gannet_qos::links::{Links, List};
-use gannet_wire::id::Tlli;
 
-/// An LL-PDU on its way over the radio.
+/// The radios of all cells.
 #[derive(Debug)]
-pub struct Pending {
-    /// To or from whom.
-    pub mobile: u32,
-    /// By which name.
-    pub tlli: Tlli,
-    /// When its lifetime ends.
-    pub expires: Instant,
-    /// The LL-PDU.
-    pub frame: Frame,
+pub struct EmulatedRadio {
+    downlink: OneWay,
+    uplink: OneWay,
+    loss_percent: u8,
 }
 
-/// Frames and octets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Amount {
-    /// LL-PDUs.
-    pub frames: u32,
-    /// Their octets.
-    pub octets: u64,
-}
+impl EmulatedRadio {
+    /// Radios of cells with these directions, downlink first. Each direction has room for `frames_max` LL-PDUs in all,
+    /// allocated now. Of a hundred LL-PDUs that go, `loss_percent` do not arrive.
+    #[must_use]
+    pub fn new(
+        cells: impl IntoIterator<Item = (RadioConfig, RadioConfig)>,
+        frames_max: u32,
+        loss_percent: u8,
+    ) -> Self {
+        let (downlink, uplink): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
+        Self {
+            downlink: OneWay::new(downlink, frames_max),
+            uplink: OneWay::new(uplink, frames_max),
+            loss_percent,
+        }
+    }
 
-impl Amount {
-    pub(super) const fn add(&mut self, octets: u64) {
-        self.frames += 1;
-        self.octets += octets;
+    const fn way(&self, way: Way) -> &OneWay {
+        match way {
+            Way::Downlink => &self.downlink,
+            Way::Uplink => &self.uplink,
+        }
+    }
+
+    const fn way_mut(&mut self, way: Way) -> &mut OneWay {
+        match way {
+            Way::Downlink => &mut self.downlink,
+            Way::Uplink => &mut self.uplink,
+        }
     }
 }
 
-/// Rate, room and delay of one cell in one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RadioConfig {
-    /// What the cell transmits, in bit/s; at least 1.
-    pub rate_bit_per_s: u64,
-    /// Octets that may wait for it, those on the air included.
-    pub queue_octets: u64,
-    /// From the end of the transmission to the arrival.
-    pub delay: Duration,
+impl Radio for EmulatedRadio {
+    fn request(
+        &mut self,
+        now: Instant,
+        cell: u32,
+        way: Way,
+        pdu: Pending,
+        claim: Claim,
+    ) -> Result<(), Pending> {
+        self.way_mut(way).push(now, cell, pdu, claim)
+    }
+
+    fn next_event(&self, cell: u32, way: Way) -> Option<Instant> {
+        self.way(way).next_event(cell)
+    }
+
+    fn indication(&mut self, cx: &mut Context<'_>, cell: u32, way: Way) -> Option<Indication> {
+        let loss = u64::from(self.loss_percent);
+        Some(match self.way_mut(way).poll(cx.now, cell)? {
+            Indication::Arrived(pdu) if loss > 0 && cx.rng.below(100) < loss => {
+                Indication::Lost { pdu, cause: LossCause::Air }
+            }
+            other => other,
+        })
+    }
+
+    fn waiting(&self, cell: u32, way: Way) -> Amount {
+        self.way(way).queued(cell)
+    }
+
+    fn leave(&mut self, now: Instant, cell: u32, mobile: u32, out: &mut dyn FnMut(Way, Pending)) {
+        self.downlink.take_flying(cell, mobile, |pdu| out(Way::Downlink, pdu));
+        self.downlink.take_out(now, cell, Some(mobile), |pdu| out(Way::Downlink, pdu));
+        self.uplink.take_out(now, cell, Some(mobile), |pdu| out(Way::Uplink, pdu));
+    }
+
+    fn take_waiting(
+        &mut self,
+        now: Instant,
+        cell: u32,
+        way: Way,
+        mobile: Option<u32>,
+        out: &mut dyn FnMut(Pending),
+    ) {
+        self.way_mut(way).take_out(now, cell, mobile, out);
+    }
+
+    /// What is sent to a suspended mobile goes on: the mobile does not hear it.
+    fn set_suspended(&mut self, _: Instant, _: u32, _: bool) {}
+
+    /// What is on the air goes on at the new rate from its beginning.
+    fn reconfigure(&mut self, now: Instant, cell: u32, way: Way, config: RadioConfig) {
+        self.way_mut(way).reconfigure(now, cell, config);
+    }
 }
 
 #[derive(Debug)]
@@ -61,11 +117,13 @@ struct Cell {
     busy_since: Instant,
     /// Octets of PDUs that it has finished since.
     finished_octets: u64,
+    /// When the turn of the first in the queue came, where its lifetime was not looked at since.
+    turn: Option<Instant>,
 }
 
-/// The radios of all cells.
+/// One direction of all cells.
 #[derive(Debug)]
-pub struct Radio {
+struct OneWay {
     cells: Vec<Cell>,
     pending: Vec<Option<Pending>>,
     /// When each that has gone arrives.
@@ -80,10 +138,8 @@ fn span_ns(octets: u64, rate_bit_per_s: u64) -> u64 {
     u64::try_from(bits.div_ceil(u128::from(rate_bit_per_s.max(1)))).unwrap_or(u64::MAX)
 }
 
-impl Radio {
-    /// Radios of these cells with room for `frames_max` LL-PDUs in all, allocated now.
-    #[must_use]
-    pub fn new(cells: impl IntoIterator<Item = RadioConfig>, frames_max: u32) -> Self {
+impl OneWay {
+    fn new(cells: impl IntoIterator<Item = RadioConfig>, frames_max: u32) -> Self {
         let cell = |config| Cell {
             config,
             queue: List::EMPTY,
@@ -91,6 +147,7 @@ impl Radio {
             octets: 0,
             busy_since: Instant::ZERO,
             finished_octets: 0,
+            turn: None,
         };
         Self {
             cells: cells.into_iter().map(cell).collect(),
@@ -101,8 +158,7 @@ impl Radio {
         }
     }
 
-    /// Changes what a cell transmits. What is on the air goes on at the new rate from its beginning.
-    pub fn reconfigure(&mut self, now: Instant, cell: u32, config: RadioConfig) {
+    fn reconfigure(&mut self, now: Instant, cell: u32, config: RadioConfig) {
         if let Some(cell) = self.cells.get_mut(cell as usize) {
             cell.config = config;
             cell.restart(now);
@@ -110,24 +166,12 @@ impl Radio {
     }
 
     /// Puts an LL-PDU into a cell's queue, or gives it back where there is no room.
-    ///
-    /// # Errors
-    /// The LL-PDU.
-    pub fn push(&mut self, now: Instant, cell: u32, pdu: Pending) -> Result<(), Pending> {
-        let Some(state) = self.cells.get(cell as usize) else { return Err(pdu) };
-        if state.octets_waiting(now) + pdu.frame.len() as u64 > state.config.queue_octets {
+    fn push(&mut self, now: Instant, cell: u32, pdu: Pending, claim: Claim) -> Result<(), Pending> {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return Err(pdu) };
+        let is_full = || state.octets_waiting(now) + pdu.frame.len() as u64 > state.config.queue_octets;
+        if claim == Claim::New && is_full() {
             return Err(pdu);
         }
-        self.push_moved(now, cell, pdu)
-    }
-
-    /// The same with an LL-PDU that was taken before, in this cell or another: it has a right to its room, and the SGSN is
-    /// told of it.
-    ///
-    /// # Errors
-    /// The LL-PDU, where all cells together have no room.
-    pub fn push_moved(&mut self, now: Instant, cell: u32, pdu: Pending) -> Result<(), Pending> {
-        let Some(state) = self.cells.get_mut(cell as usize) else { return Err(pdu) };
         let octets = pdu.frame.len() as u64;
         let Some(at) = self.free.pop() else { return Err(pdu) };
         if state.queue.is_empty() {
@@ -142,8 +186,7 @@ impl Radio {
     }
 
     /// When the next LL-PDU of a cell has gone or arrives.
-    #[must_use]
-    pub fn next_event(&self, cell: u32) -> Option<Instant> {
+    fn next_event(&self, cell: u32) -> Option<Instant> {
         let arrival = self.cells.get(cell as usize)?.flying.first();
         let arrival = arrival.and_then(|at| self.arrival.get(at as usize)).copied();
         [arrival, self.next_gone(cell)].into_iter().flatten().min()
@@ -157,14 +200,16 @@ impl Radio {
         Some(Instant(cell.busy_since.0.saturating_add(span_ns(octets, cell.config.rate_bit_per_s))))
     }
 
-    /// The next LL-PDU that has arrived at `now`. Those whose lifetime had ended before their turn came are given to
-    /// `lost`.
-    pub fn pop_arrived(&mut self, now: Instant, cell: u32, mut lost: impl FnMut(Pending)) -> Option<Pending> {
-        while let Some(gone) = self.next_gone(cell).filter(|gone| *gone <= now) {
-            self.launch(cell, gone);
-            while let Some(pdu) = self.take_expired(cell, gone) {
-                lost(pdu);
+    /// The next LL-PDU that has arrived at `now`, after those whose lifetime had ended before their turn came.
+    fn poll(&mut self, now: Instant, cell: u32) -> Option<Indication> {
+        loop {
+            let turn = self.cells.get(cell as usize)?.turn;
+            if let Some(pdu) = turn.and_then(|turn| self.take_expired(cell, turn)) {
+                return Some(Indication::Lost { pdu, cause: LossCause::Lifetime });
             }
+            self.cells.get_mut(cell as usize)?.turn = None;
+            let Some(gone) = self.next_gone(cell).filter(|gone| *gone <= now) else { break };
+            self.launch(cell, gone);
         }
         let state = self.cells.get_mut(cell as usize)?;
         let first = state.flying.first()?;
@@ -173,7 +218,7 @@ impl Radio {
         }
         self.links.remove(&mut state.flying, first);
         self.free.push(first);
-        self.pending.get_mut(first as usize)?.take()
+        self.pending.get_mut(first as usize)?.take().map(Indication::Arrived)
     }
 
     /// The first LL-PDU of a queue has gone.
@@ -184,6 +229,7 @@ impl Radio {
             self.pending.get(at as usize).and_then(Option::as_ref).map_or(0, |pdu| pdu.frame.len() as u64);
         cell.octets = cell.octets.saturating_sub(octets);
         cell.finished_octets += octets;
+        cell.turn = Some(gone);
         self.links.push_back(&mut cell.flying, at);
         if let Some(arrival) = self.arrival.get_mut(at as usize) {
             *arrival = gone + cell.config.delay;
@@ -206,7 +252,7 @@ impl Radio {
     }
 
     /// Takes the LL-PDUs of a mobile, or of all, out of a cell's queue, in their order.
-    pub fn take_out(&mut self, now: Instant, cell: u32, mobile: Option<u32>, mut out: impl FnMut(Pending)) {
+    fn take_out(&mut self, now: Instant, cell: u32, mobile: Option<u32>, mut out: impl FnMut(Pending)) {
         let first = self.cells.get(cell as usize).and_then(|cell| cell.queue.first());
         let mut next = first;
         while let Some(at) = next {
@@ -226,7 +272,7 @@ impl Radio {
 
     /// Takes the LL-PDUs of a mobile that have gone and not arrived, in their order: it is not there any more, so it does not
     /// acknowledge them.
-    pub fn take_flying(&mut self, cell: u32, mobile: u32, mut out: impl FnMut(Pending)) {
+    fn take_flying(&mut self, cell: u32, mobile: u32, mut out: impl FnMut(Pending)) {
         let mut next = self.cells.get(cell as usize).and_then(|cell| cell.flying.first());
         while let Some(at) = next {
             next = self.links.next(at);
@@ -248,8 +294,7 @@ impl Radio {
     }
 
     /// What waits in a cell, what is on the air included.
-    #[must_use]
-    pub fn queued(&self, cell: u32) -> Amount {
+    fn queued(&self, cell: u32) -> Amount {
         let cell = self.cells.get(cell as usize);
         cell.map_or_else(Amount::default, |cell| Amount { frames: cell.queue.len(), octets: cell.octets })
     }
@@ -277,29 +322,39 @@ impl Cell {
 mod tests {
     use super::*;
     use gannet_machine::frame::FramePool;
+    use gannet_machine::time::Duration;
+    use gannet_wire::id::Tlli;
 
     const DELAY: u64 = 1_000_000;
     const NEVER: Instant = Instant(u64::MAX);
 
     struct Bench {
         pool: FramePool,
-        radio: Radio,
+        radio: OneWay,
     }
 
     impl Bench {
         fn new() -> Self {
             let config = RadioConfig { rate_bit_per_s: 24_000, queue_octets: 1000, delay: Duration(DELAY) };
-            Self { pool: FramePool::new(8), radio: Radio::new([config; 2], 8) }
+            Self { pool: FramePool::new(8), radio: OneWay::new([config; 2], 8) }
         }
         fn push(&mut self, now: u64, tlli: u32, octets: usize) -> bool {
             let mut frame = self.pool.alloc().unwrap();
             assert!(frame.set_len(octets));
             let pdu = Pending { mobile: tlli, tlli: Tlli(tlli), expires: NEVER, frame };
-            self.radio.push(Instant(now), 0, pdu).is_ok()
+            self.radio.push(Instant(now), 0, pdu, Claim::New).is_ok()
         }
         fn pop(&mut self, now: u64) -> Option<Pending> {
-            self.radio.pop_arrived(Instant(now), 0, |_| panic!("nothing is too old"))
+            self.poll(now, 0).map(arrived)
         }
+        fn poll(&mut self, now: u64, cell: u32) -> Option<Indication> {
+            self.radio.poll(Instant(now), cell)
+        }
+    }
+
+    fn arrived(indication: Indication) -> Pending {
+        let Indication::Arrived(pdu) = indication else { panic!("nothing is too old") };
+        pdu
     }
 
     #[test]
@@ -335,9 +390,11 @@ mod tests {
         assert!(bench.push(0, 1, 300) && bench.push(0, 2, 300) && bench.push(0, 3, 300));
         let second = bench.radio.links.next(bench.radio.cells[0].queue.first().unwrap()).unwrap();
         bench.radio.pending[second as usize].as_mut().unwrap().expires = Instant(100_000_000);
-        let mut lost = 0;
-        assert!(bench.radio.pop_arrived(Instant(100_000_000), 0, |pdu| lost += pdu.mobile).is_none());
-        assert_eq!((lost, bench.radio.next_event(0)), (2, Some(Instant(101_000_000))));
+        let Some(Indication::Lost { pdu, cause: LossCause::Lifetime }) = bench.poll(100_000_000, 0) else {
+            panic!("it is too old");
+        };
+        assert!(bench.poll(100_000_000, 0).is_none());
+        assert_eq!((pdu.mobile, bench.radio.next_event(0)), (2, Some(Instant(101_000_000))));
         assert_eq!(bench.pop(101_000_000).unwrap().mobile, 1);
         assert_eq!(bench.radio.next_event(0), Some(Instant(200_000_000)));
         assert_eq!(bench.pop(201_000_000).unwrap().mobile, 3, "it began when the first had gone");
@@ -354,19 +411,16 @@ mod tests {
         assert_eq!(taken.iter().map(|pdu| pdu.frame.len()).collect::<Vec<_>>(), [300, 200]);
         assert_eq!(bench.radio.next_event(0), Some(Instant(33_333_339)));
         for pdu in taken {
-            assert!(bench.radio.push_moved(Instant(5), 1, pdu).is_ok());
+            assert!(bench.radio.push(Instant(5), 1, pdu, Claim::Moved).is_ok());
         }
         assert_eq!(bench.radio.next_event(1), Some(Instant(100_000_005)));
-        assert!(
-            bench.radio.pop_arrived(Instant(100_500_000), 1, |_| {}).is_none(),
-            "it has gone, and not arrived"
-        );
+        assert!(bench.poll(100_500_000, 1).is_none(), "it has gone, and not arrived");
         let mut flying = Vec::new();
         bench.radio.take_flying(1, 2, |pdu| flying.push(pdu));
         bench.radio.take_flying(1, 1, |pdu| flying.push(pdu));
         assert_eq!(flying.iter().map(|pdu| pdu.frame.len()).collect::<Vec<_>>(), [300]);
         bench.radio.take_out(Instant(5), 0, None, |pdu| flying.push(pdu));
-        let last = bench.radio.pop_arrived(Instant(200_000_000), 1, |_| {});
+        let last = bench.poll(200_000_000, 1).map(arrived);
         assert_eq!((last.unwrap().frame.len(), flying.len(), bench.radio.queued(1).frames), (200, 2, 0));
     }
 
@@ -377,7 +431,7 @@ mod tests {
         let mut frame = bench.pool.alloc().unwrap();
         assert!(frame.set_len(200));
         let pdu = Pending { mobile: 1, tlli: Tlli(1), expires: NEVER, frame };
-        assert!(bench.radio.push_moved(Instant(0), 0, pdu).is_ok());
+        assert!(bench.radio.push(Instant(0), 0, pdu, Claim::Moved).is_ok());
         assert_eq!(bench.radio.queued(0).octets, 1100);
     }
 }

@@ -1,0 +1,171 @@
+//! The radio of the cells: what stands between the BSSGP entity of a BSS and its mobiles, and takes the place of RLC/MAC.
+//!
+//! [`Radio`] says what it does in the words of its layer: LL-PDUs are requested to go down to a mobile or up from one. Each
+//! comes back once: as [`Indication::Arrived`], as [`Indication::Lost`] with a cause, or because it was taken out again.
+//! [`EmulatedRadio`] is a queue with a rate, a delay and a loss for each cell and direction.
+//!
+//! Units: octets are those of LL-PDUs, rates are bit/s, times are nanoseconds since the run began. A cell is named by its
+//! index, a mobile by its slot on the radio. An index that the radio does not have is no panic: it takes nothing there and
+//! tells nothing of it.
+
+mod emulated;
+
+pub use emulated::EmulatedRadio;
+
+use core::fmt;
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::time::{Duration, Instant};
+use gannet_wire::id::Tlli;
+
+/// Which way an LL-PDU goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To the mobile.
+    Downlink,
+    /// From the mobile.
+    Uplink,
+}
+
+/// An LL-PDU on its way over the radio.
+#[derive(Debug)]
+pub struct Pending {
+    /// To or from which mobile.
+    pub mobile: u32,
+    /// By which name.
+    pub tlli: Tlli,
+    /// When its PDU lifetime ends (08.18 clause 11.3.25). Uplink it never does.
+    pub expires: Instant,
+    /// The LL-PDU.
+    pub frame: Frame,
+}
+
+/// What right an LL-PDU has to the room of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// It comes for the first time, and needs room in the cell's queue.
+    New,
+    /// It was taken before, in this cell or another: the SGSN counts it as taken. Only the limit of all cells together
+    /// refuses it.
+    Moved,
+}
+
+/// What became of an LL-PDU.
+#[derive(Debug)]
+pub enum Indication {
+    /// It has arrived, whole: downlink at its mobile, uplink at the BSS.
+    Arrived(Pending),
+    /// It will not arrive.
+    Lost {
+        /// The LL-PDU.
+        pdu: Pending,
+        /// Why not.
+        cause: LossCause,
+    },
+}
+
+/// Why an LL-PDU does not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LossCause {
+    /// Its lifetime had ended before its turn came (08.18 clause 11.3.25): it was never sent.
+    Lifetime,
+    /// It was sent, and did not arrive. The BSS does not know of it: without acknowledgement by RLC nobody tells it.
+    Air,
+}
+
+impl LossCause {
+    /// The name under which the LL-PDU is counted.
+    #[must_use]
+    pub const fn drop(self) -> Drop {
+        match self {
+            Self::Lifetime => Drop::BssLifetime,
+            Self::Air => Drop::BssRadioLoss,
+        }
+    }
+
+    /// The SGSN is told of a downlink LL-PDU by LLC-DISCARDED (08.18 clause 8.3).
+    #[must_use]
+    pub const fn is_discard(self) -> bool {
+        matches!(self, Self::Lifetime)
+    }
+}
+
+/// Frames and octets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Amount {
+    /// LL-PDUs.
+    pub frames: u32,
+    /// Their octets.
+    pub octets: u64,
+}
+
+impl Amount {
+    pub(super) const fn add(&mut self, octets: u64) {
+        self.frames += 1;
+        self.octets += octets;
+    }
+}
+
+/// Rate, room and delay of one cell in one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RadioConfig {
+    /// Bits that the cell transmits in a second; at least 1.
+    pub rate_bit_per_s: u64,
+    /// Octets that may wait for it, those on the air included.
+    pub queue_octets: u64,
+    /// From the end of the transmission to the arrival.
+    pub delay: Duration,
+}
+
+/// The radio of all cells of a BSS, in both directions.
+///
+/// LL-PDUs of one mobile and direction arrive in the order in which they were requested. The BSS asks for the next event
+/// after each call that may have changed it, and for indications when that has come; it takes all of them.
+pub trait Radio: fmt::Debug {
+    /// Takes an LL-PDU: downlink into the cell's queue, uplink from a mobile that has it to send.
+    ///
+    /// # Errors
+    /// The LL-PDU, where there is no room for it or no such cell.
+    fn request(
+        &mut self,
+        now: Instant,
+        cell: u32,
+        way: Way,
+        pdu: Pending,
+        claim: Claim,
+    ) -> Result<(), Pending>;
+
+    /// When something happens next in a cell: there may be an indication then, and is none before. It may lie in the past.
+    fn next_event(&self, cell: u32, way: Way) -> Option<Instant>;
+
+    /// The next LL-PDU that has arrived, or is lost, at `cx.now`; `None` when there is no more. Dice come from `cx.rng`.
+    fn indication(&mut self, cx: &mut Context<'_>, cell: u32, way: Way) -> Option<Indication>;
+
+    /// What waits in a cell, what is being sent included and what has gone not: the bucket of which FLOW-CONTROL-BVC tells
+    /// the SGSN (08.18 clause 8.2).
+    fn waiting(&self, cell: u32, way: Way) -> Amount;
+
+    /// A mobile has left a cell for another. Its LL-PDUs of both directions are taken out, first those downlink, in their
+    /// order: those that have gone and not arrived among them, since the mobile acknowledges none of them any more. Uplink
+    /// those are taken out that have not gone.
+    fn leave(&mut self, now: Instant, cell: u32, mobile: u32, out: &mut dyn FnMut(Way, Pending));
+
+    /// Takes the LL-PDUs of a mobile, or of all, that wait in a cell, in their order (08.18 clauses 8.1 and 8.4: FLUSH-LL,
+    /// and a BVC that is reset). Those that have gone arrive.
+    fn take_waiting(
+        &mut self,
+        now: Instant,
+        cell: u32,
+        way: Way,
+        mobile: Option<u32>,
+        out: &mut dyn FnMut(Pending),
+    );
+
+    /// GPRS of a mobile is suspended, or with `false` resumed (03.60 clause 16.2.1.1): the mobile is on a dedicated channel
+    /// and hears nothing of what is sent to it meanwhile. An LL-PDU from the mobile also ends it.
+    fn set_suspended(&mut self, now: Instant, mobile: u32, on: bool);
+
+    /// A direction of a cell has another rate, room and delay from now on.
+    fn reconfigure(&mut self, now: Instant, cell: u32, way: Way, config: RadioConfig);
+}

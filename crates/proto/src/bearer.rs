@@ -1,0 +1,166 @@
+//! The service access point between the mobile's LLC and what carries its LL-PDUs to the network.
+//!
+//! On the radio that is GRR over RLC/MAC; here it may also be an emulated radio ([`crate::um`]) or a link layer. A mobile
+//! speaks to each of them in the primitives of this module, and knows nothing of their headers and addresses:
+//!
+//! | | request of the mobile | indication to the mobile |
+//! |---|---|---|
+//! | LL-PDUs | [`Request::Unitdata`] | [`Indication::Unitdata`] |
+//! | where the mobile is | [`Request::Reachable`] | [`Indication::Up`], [`Indication::Down`] |
+//! | the link | | [`Indication::Quality`], [`Indication::Mtu`] |
+//! | paging | | [`Indication::PagingPs`], [`Indication::PagingCs`] |
+//! | suspension | [`Request::Suspend`], [`Request::Resume`] | [`Indication::Suspended`] |
+//!
+//! A mobile is named by its index, a cell by its index in the configuration of the mobiles. A bearer that has no cells gives
+//! the cell that its link stands for.
+
+use core::fmt;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::{Context, Peer};
+use gannet_wire::DecodeError;
+use gannet_wire::id::{Imsi, PTmsi, Rai, Tlli};
+
+/// The mobile that speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sender {
+    /// Its index.
+    pub mobile: u32,
+    /// The cell that it has selected.
+    pub cell: u16,
+    /// The TLLI that it sends with; all ones where it has none yet.
+    pub tlli: Tlli,
+}
+
+/// What a mobile asks of its bearer.
+#[derive(Debug)]
+pub enum Request {
+    /// Carry an LL-PDU to the network (GRR-UNITDATA-REQ, 04.64 clause 7).
+    Unitdata(Frame),
+    /// The mobile is in this cell now and can be reached by this TLLI. The SGSN does not see it.
+    Reachable,
+    /// GPRS SUSPENSION REQUEST (04.18 clause 9.1.13b).
+    Suspend(Rai),
+    /// GPRS is resumed (03.60 clause 16.2.1.1.2).
+    Resume {
+        /// The routing area.
+        rai: Rai,
+        /// The suspend reference number of [`Indication::Suspended`].
+        reference: u8,
+    },
+}
+
+/// Who is paged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PagedIdentity {
+    /// By P-TMSI.
+    PTmsi(PTmsi),
+    /// By IMSI.
+    Imsi(Imsi),
+}
+
+/// An LL-PDU that came.
+#[derive(Debug)]
+pub struct Unitdata {
+    /// For which mobile; `None` where all hear it and the TLLI says whose it is.
+    pub mobile: Option<u32>,
+    /// In which cell.
+    pub cell: u16,
+    /// For which TLLI.
+    pub tlli: Tlli,
+    /// The LL-PDU.
+    pub ll_pdu: Frame,
+}
+
+/// What a bearer tells its mobiles.
+#[derive(Debug)]
+pub enum Indication {
+    /// An LL-PDU came (GRR-UNITDATA-IND, 04.64 clause 7).
+    Unitdata(Unitdata),
+    /// The link of a mobile is there, and is that of this cell: the mobile selects it.
+    Up {
+        /// Which mobile.
+        mobile: u32,
+        /// Which cell.
+        cell: u16,
+    },
+    /// The link of a mobile is gone, and no other is there.
+    Down {
+        /// Which mobile.
+        mobile: u32,
+    },
+    /// How well a mobile receives.
+    Quality {
+        /// Which mobile.
+        mobile: u32,
+        /// The level of what it receives, in dBm.
+        level_dbm: i16,
+    },
+    /// The longest LL-PDU that the bearer carries for a mobile, its header and FCS included.
+    Mtu {
+        /// Which mobile.
+        mobile: u32,
+        /// In octets.
+        octets: u16,
+    },
+    /// Paging for packet services in a cell.
+    PagingPs {
+        /// Which cell.
+        cell: u16,
+        /// Who.
+        identity: PagedIdentity,
+    },
+    /// Paging for circuit-switched services.
+    PagingCs,
+    /// The network has suspended GPRS of a mobile.
+    Suspended {
+        /// Which mobile; `None` where it was not said to one.
+        mobile: Option<u32>,
+        /// The suspend reference number.
+        reference: u8,
+    },
+}
+
+/// A datagram that is no indication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused {
+    /// The name under which it is dropped.
+    pub drop: Drop,
+    /// The mobile that it was for, where that is known.
+    pub mobile: Option<u32>,
+    /// What could not be read.
+    pub error: Option<DecodeError>,
+}
+
+impl Refused {
+    /// For no mobile in particular, and without more to say.
+    #[must_use]
+    pub const fn as_drop(drop: Drop) -> Self {
+        Self { drop, mobile: None, error: None }
+    }
+}
+
+/// A bearer of all mobiles of a machine. It makes datagrams of requests and indications of datagrams; the driver carries
+/// the datagrams.
+pub trait Bearer: fmt::Debug {
+    /// Its name in lines of the log.
+    fn name(&self) -> &'static str;
+
+    /// The datagram that does what a mobile asks, and to whom it goes. `None` where the bearer has no such service: there is
+    /// nobody to tell, and nothing is lost.
+    ///
+    /// # Errors
+    /// The name under which the request is dropped: there is no frame, or no room in it.
+    fn request(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: Sender,
+        request: Request,
+    ) -> Result<Option<(Peer, Frame)>, Drop>;
+
+    /// What a datagram from `peer` says.
+    ///
+    /// # Errors
+    /// [`Refused`] where it says nothing to a mobile.
+    fn indication(&mut self, peer: Peer, frame: Frame) -> Result<Indication, Refused>;
+}
