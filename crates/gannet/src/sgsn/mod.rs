@@ -86,6 +86,10 @@ impl Node for SgsnNode {
         plan.frames
     }
 
+    fn mobiles(plan: &Plan) -> usize {
+        plan.config.mobiles_max
+    }
+
     fn heap(plan: &Plan) -> usize {
         plan.config.mobiles_max.saturating_mul(HEAP_PER_MOBILE).clamp(HEAP_MIN, HEAP_MAX)
     }
