@@ -43,10 +43,13 @@ pub fn drops(ms: &End) -> Vec<(Drop, u64)> {
     ms.around.trace.drops.raised().collect()
 }
 
+/// A drop, and how often.
+type Raised = (Drop, u64);
+
 #[test]
 fn sn_pdus_of_acknowledged_mode() {
     // The link stays.
-    let cases: [(&[u8], (Drop, u64)); 4] = [
+    let cases: [(&[u8], Raised); 4] = [
         (&[], (Drop::SndcpMalformed, 1)),
         (&[0x65, 0, 0, 0, 1], (Drop::SndcpUnacknowledged, 1)),
         (&[0x46, 0, 0, 1], (Drop::SndcpUnknownNsapi, 1)),
@@ -59,7 +62,7 @@ fn sn_pdus_of_acknowledged_mode() {
         assert!(ms.sndcp.is_established(SAPI));
     }
     // The link is established anew.
-    let cases: [(&[&[u8]], (Drop, u64)); 6] = [
+    let cases: [(&[&[u8]], Raised); 6] = [
         (&[&[0x05, 1]], (Drop::SndcpFirstMissing, 1)),
         (&[&[0x55, 0, 0, 1], &[0x45, 0, 1, 1]], (Drop::SndcpContradiction, 1)),
         (&[&[0x45, 0x20, 0, 1]], (Drop::SndcpCompressed, 1)),
