@@ -26,7 +26,7 @@
 /* Entries of each queue, powers of two; src/exchange.rs says the same. */
 #define EXCHANGE_RING 4096
 #define EXCHANGE_OUT 512
-/* The slots: those for what arrives, then one for each entry of what leaves. */
+/* Empty slots at the most. The first EXCHANGE_OUT slots are for what leaves, those behind for what arrives. */
 #define EXCHANGE_SLOTS 4096
 #define SLOT_ROOM 1848
 /* Places of frames that were taken back which one packet passes. */
@@ -171,7 +171,7 @@ static __noinline int carry(struct xdp_md *ctx)
 		return XDP_DROP;
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < EXCHANGE_PASS; i++) {
-		__u32 key = EXCHANGE_SLOTS + (exchange->out_next & (EXCHANGE_OUT - 1));
+		__u32 key = exchange->out_next & (EXCHANGE_OUT - 1);
 		struct slot *slot = bpf_map_lookup_elem(&slots, &key);
 		__u64 state, len, have;
 

@@ -27,13 +27,12 @@ use std::collections::VecDeque;
 /// Entries of the ring of a class at the most.
 const RING_MAX: u32 = 4096;
 const RING: usize = RING_MAX as usize;
-/// Slots for what arrives, and entries of the queue of those that are empty.
-const ARRIVING: usize = 4096;
-/// Frames that may wait for a page.
-const OUT: usize = 512;
-/// Slots in all.
-pub(crate) const SLOTS: u32 = 4608;
-const _: () = assert!(SLOTS as usize == ARRIVING + OUT);
+/// Entries of the queue of empty slots, and so slots for what arrives at the most.
+pub const ARRIVING_MAX: u32 = 4096;
+const ARRIVING: usize = ARRIVING_MAX as usize;
+/// Frames that may wait for a page: the first slots are theirs.
+const OUT_MAX: u32 = 512;
+const OUT: usize = OUT_MAX as usize;
 /// Octets of a slot.
 const ROOM: usize = 1848;
 /// The rings, and behind them the queue of what the program leaves to us.
@@ -45,6 +44,11 @@ const AT_ONCE: u32 = 32;
 const EMPTY: u64 = 0;
 const BUSY: u64 = 1 << 16;
 const TAKEN: u64 = 1 << 17;
+
+/// Slots in all, where so many are for what arrives.
+pub(crate) const fn slots(arriving: u32) -> u32 {
+    OUT_MAX + if arriving < ARRIVING_MAX { arriving } else { ARRIVING_MAX }
+}
 
 #[derive(Debug)]
 #[repr(C)]
@@ -130,10 +134,13 @@ impl Exchange {
         empty: u32,
         deciding: Option<Deciding>,
     ) -> Result<Self, Error> {
+        let slots = object.mapped_array("slots")?;
+        let last = slots.len() as u64;
         let mut this = Self {
-            slots: object.mapped_array("slots")?,
+            slots,
             states: object.mapped_array("exchanges")?,
-            free: (1..=ARRIVING as u64).rev().collect(),
+            // They are numbered from 1.
+            free: (OUT as u64 + 1..=last).rev().collect(),
             filled: 0,
             empty: (empty as usize).min(ARRIVING),
             fill_at: 0,
@@ -390,7 +397,7 @@ impl Exchange {
         if frame.is_empty() || frame.len() > FRAME_MAX || !self.has_room() {
             return false;
         }
-        let Some(slot) = self.slots.get(ARRIVING + self.out_at % OUT) else { return false };
+        let Some(slot) = self.slots.get(self.out_at % OUT) else { return false };
         slot.write(frame);
         slot.state.store(frame.len() as u64, Release);
         self.out_at += 1;
@@ -412,7 +419,7 @@ impl Exchange {
     }
 
     fn state_of(&self, position: usize) -> Option<u64> {
-        self.slots.get(ARRIVING + position % OUT).map(|slot| slot.state.load(Acquire))
+        self.slots.get(position % OUT).map(|slot| slot.state.load(Acquire))
     }
 
     /// Where the next frame will stand among all that were put.
@@ -430,7 +437,7 @@ impl Exchange {
         mut take: impl FnMut(StaticBuffer, usize),
     ) {
         while self.out_from < before.min(self.out_at) {
-            let Some(slot) = self.slots.get(ARRIVING + self.out_from % OUT) else { return };
+            let Some(slot) = self.slots.get(self.out_from % OUT) else { return };
             let state = slot.state.load(Acquire);
             // The program has come as far as this at the least, or will; what it has in its hands leaves.
             if state != EMPTY && state != TAKEN && state != BUSY {

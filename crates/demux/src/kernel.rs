@@ -2,7 +2,7 @@
 
 use crate::bpf::{Bytecode, Object, TestRun, TestRunResult, XdpMode, objects};
 use crate::deciding::Deciding;
-use crate::exchange::{Exchange, SLOTS};
+use crate::exchange::{Exchange, slots};
 use crate::layout::{ByRing, Entry, Gcra, RINGS, block_bit, key, source_of};
 use crate::maps::{Interfaces, Maps, globals, globals_of_frames, globals_of_teids};
 use crate::rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals};
@@ -36,7 +36,7 @@ impl Tables {
         let mut sizes = vec![("tids", config.tids)];
         if reads_frames {
             globals.push(("exchanging", vec![u8::from(config.exchange)]));
-            sizes.push(("slots", if config.exchange { SLOTS } else { 1 }));
+            sizes.push(("slots", if config.exchange { slots(config.arriving) } else { 1 }));
         } else {
             // Of the ports of both versions.
             sizes.push(("sockets", 2 * RINGS));

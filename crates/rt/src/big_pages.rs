@@ -8,6 +8,7 @@
 //! What mobiles have of their own besides is in small pieces, no less at random: [`reserve_heap`] has these on huge pages as well.
 #![expect(unsafe_code, reason = "an allocator cannot be written without")]
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// From how many octets on an allocation is large: a table that does not fit the first caches, and so profits of beginning with a
@@ -18,6 +19,14 @@ const HUGE_PAGE: usize = 2 << 20;
 /// A block that no heap has at hand when a process starts.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const PROBE: usize = 8 << 20;
+
+/// Large allocations are to stand on usual pages.
+static ON_SMALL_PAGES: AtomicBool = AtomicBool::new(false);
+
+/// From now on large allocations stand on usual pages, of which those are taken that are written to: for a process of small tables.
+pub fn use_small_ones() {
+    ON_SMALL_PAGES.store(true, Ordering::Relaxed);
+}
 
 /// The allocator: `#[global_allocator] static ALLOCATOR: BigPages = BigPages;`
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +66,8 @@ fn map(size: usize) -> *mut u8 {
             libc::munmap(aligned.wrapping_byte_add(size), HUGE_PAGE - before);
         }
         // A kernel without huge pages refuses, and the memory is as good as any.
-        libc::madvise(aligned, size, libc::MADV_HUGEPAGE);
+        let small = ON_SMALL_PAGES.load(Ordering::Relaxed);
+        libc::madvise(aligned, size, if small { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE });
     }
     aligned.cast()
 }

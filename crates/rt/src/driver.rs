@@ -10,8 +10,6 @@ use gannet_machine::timers::Timers;
 use gannet_machine::{Batch, Context, Input, Machine, Output, Port, StreamState};
 use gannet_proto::classifier::RuleChange;
 
-/// Wake-ups for which each machine gets room at the start.
-const TIMERS: usize = 65_536;
 /// Wake-ups that a machine gets in one round; more of them come in the next, which begins at once.
 const WAKE_UPS_PER_ROUND: usize = 1024;
 
@@ -70,11 +68,12 @@ pub(crate) trait AnyDriver {
 }
 
 impl<M: Machine> Driver<M> {
-    pub(crate) fn new(machine: M, rng: Rng, on_event: OnEvent<M>) -> Self {
+    /// With room for so many wake-ups at the start.
+    pub(crate) fn new(machine: M, rng: Rng, on_event: OnEvent<M>, timers: usize) -> Self {
         Self {
             machine,
             rng,
-            timers: Timers::with_capacity(TIMERS),
+            timers: Timers::with_capacity(timers),
             inputs: Batch::with_capacity(256),
             outputs: Batch::with_capacity(256),
             on_event,

@@ -39,6 +39,8 @@ const PASSES_PER_ROUND: usize = 16;
 pub struct LoopConfig {
     /// Frames for all machines of the loop, 2048 octets each, allocated at the start.
     pub frames: usize,
+    /// Wake-ups for which each machine has room at the start. With few of them all stand in order; more take memory when they come.
+    pub timers: usize,
     /// Lock the memory where that is permitted; the log says whether it is.
     pub lock_memory: bool,
     /// Pin the thread to this core.
@@ -68,6 +70,7 @@ impl Default for LoopConfig {
     fn default() -> Self {
         Self {
             frames: 8192,
+            timers: 65_536,
             lock_memory: true,
             core: None,
             seed: None,
@@ -163,7 +166,7 @@ impl EventLoop {
         on_event: impl FnMut(&mut M, M::Event, &mut Outside<'_>) + 'static,
     ) -> MachineId<M> {
         let rng = self.rng.fork();
-        let driver = Driver::new(machine, rng, Box::new(on_event));
+        let driver = Driver::new(machine, rng, Box::new(on_event), self.config.timers);
         self.drivers.push(Box::new(driver));
         MachineId::new(self.drivers.len() - 1)
     }

@@ -140,6 +140,7 @@ impl IngressConfig {
             verify_udp_checksum: self.verify_udp_checksum,
             concurrent: link.rx_queues > 1,
             exchange: exchange && self.traffic == Traffic::Gn,
+            arriving: (self.rings().iter().sum::<u32>() + self.empty).next_power_of_two(),
             teid_key: self.teid_key,
             ..gannet_demux::Config::default()
         };

@@ -119,5 +119,6 @@ fn a_peer_that_takes_nothing_is_lost_before_it_fills_the_memory() {
         bench.order(Order::Send(PORT, Peer::Link, vec![0; 1500]));
     }
     bench.until_last(StreamState::Lost);
+    assert!(bench.drops(Drop::RtSendQueueFull) >= 1);
     assert_eq!(bench.node.access().frames().free(), 8);
 }

@@ -16,6 +16,13 @@ use gannet_wire::l3::ie::{
 };
 use gannet_wire::ns::IpElement;
 
+/// LL-PDUs in the queues of each direction, for each of a few mobiles and at least: each place takes a frame.
+const PDUS_PER_MOBILE: u32 = 64;
+const PDUS_MIN: u32 = 2048;
+/// Downlink N-PDUs of which segments are missing, in the same way.
+const REASSEMBLIES_PER_MOBILE: usize = 2;
+const REASSEMBLIES_MIN: usize = 64;
+
 /// The configurations of both machines, and the sockets.
 ///
 /// # Errors
@@ -40,6 +47,7 @@ pub fn plan(config: &BssConfig) -> Result<Plan, String> {
     bss.ip_sns = ip_sns;
     bss.loss_percent = config.radio.loss_percent;
     bss.mobiles_max = config.mobiles.count.max(1);
+    bss.pdus_max = config.mobiles.count.saturating_mul(PDUS_PER_MOBILE).max(PDUS_MIN).min(bss.pdus_max);
     bss.flow_control_interval = Duration::from_secs(config.radio.flow_control_interval_s.into());
     bss::Bss::new(bss.clone()).map_err(|error| error.to_string())?;
     let ids = bss.cells.iter().map(|cell| cell.id).collect();
@@ -109,6 +117,8 @@ fn mobiles(config: &BssConfig, cells: Vec<CellId>) -> Result<MsConfig, String> {
     };
     let mut ms = MsConfig::new(mobiles.count, mobiles.imsi_base, cells);
     ms.imei = Some(mobiles.imei_base);
+    let reassemblies = (mobiles.count as usize).saturating_mul(REASSEMBLIES_PER_MOBILE);
+    ms.reassembly_max = reassemblies.max(REASSEMBLIES_MIN).min(ms.reassembly_max);
     ms.insert(mobiles.cards);
     if let Some(geas) = mobiles.geas {
         ms.gmm.network_capability = ms.gmm.network_capability.with_geas(geas);

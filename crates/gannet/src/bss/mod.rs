@@ -27,6 +27,9 @@ use std::rc::Rc;
 
 /// Octets for the sockets' buffers in the kernel.
 const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
+/// Frames that wait for no radio: for each mobile, at least and at most.
+const UNDER_WAY_PER_MOBILE: usize = 16;
+const UNDER_WAY: (usize, usize) = (1024, 4096);
 /// From the last word of a mobile to the end, beside the delay of the radio.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
@@ -57,7 +60,13 @@ impl Node for BssNode {
     }
 
     fn frames(plan: &Plan) -> usize {
-        2 * plan.bss.pdus_max as usize + plan.ms.reassembly_max + 4096
+        let (least, most) = UNDER_WAY;
+        let under_way = (Self::mobiles(plan) * UNDER_WAY_PER_MOBILE).clamp(least, most);
+        2 * plan.bss.pdus_max as usize + plan.ms.reassembly_max + under_way
+    }
+
+    fn mobiles(plan: &Plan) -> usize {
+        plan.ms.mobiles as usize
     }
 
     fn build(plan: Plan, config: &ops::BssConfig, node: &mut EventLoop) -> Result<Self, String> {

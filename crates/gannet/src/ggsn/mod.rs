@@ -19,6 +19,9 @@ use gannet_wire::gtp;
 
 /// Octets for the sockets' buffers in the kernel.
 const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
+/// Frames of a GGSN: for each address of a mobile, at least and at most.
+const FRAMES_PER_ADDRESS: usize = 16;
+const FRAMES: (usize, usize) = (2048, 8192);
 
 /// One GGSN of the configuration.
 #[derive(Debug)]
@@ -90,7 +93,12 @@ impl Node for GgsnNode {
     }
 
     fn frames(plans: &Vec<Plan>) -> usize {
-        8192 * plans.len()
+        let (least, most) = FRAMES;
+        plans.iter().map(|plan| addresses(plan).saturating_mul(FRAMES_PER_ADDRESS).clamp(least, most)).sum()
+    }
+
+    fn mobiles(plans: &Vec<Plan>) -> usize {
+        plans.iter().map(addresses).sum()
     }
 
     fn build(plans: Vec<Plan>, _config: &ops::GgsnConfig, node: &mut EventLoop) -> Result<Self, String> {
@@ -181,6 +189,12 @@ impl Node for GgsnNode {
                 .is_none_or(|ggsn| ggsn.context_count() == 0 && ggsn.outstanding() == 0)
         })
     }
+}
+
+/// Addresses of mobiles at all access points of a GGSN.
+fn addresses(plan: &Plan) -> usize {
+    let host_bits = |apn: &ApnConfig| 32_u32.saturating_sub(apn.prefix_length.into());
+    plan.config.apns.iter().map(|apn| 1_usize.checked_shl(host_bits(apn)).unwrap_or(usize::MAX)).sum()
 }
 
 fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, String> {

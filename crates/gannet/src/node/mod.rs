@@ -65,6 +65,9 @@ pub trait Node: Sized + 'static {
     /// Frames that the loop needs for it.
     fn frames(plan: &Self::Plan) -> usize;
 
+    /// Mobiles that it has room for.
+    fn mobiles(plan: &Self::Plan) -> usize;
+
     /// Octets of small pieces of memory, of which some of any mobile are touched with each packet.
     fn heap(_plan: &Self::Plan) -> usize {
         0
@@ -236,6 +239,12 @@ impl<N: Node> Hooks for Signals<N> {
     }
 }
 
+/// With fewer mobiles a node does without huge pages: its tables would leave most of each empty.
+const FEW_MOBILES: usize = 2048;
+/// Wake-ups of a machine that have room from the start: for each mobile, at least and at most.
+const WAKE_UPS_PER_MOBILE: usize = 16;
+const WAKE_UPS: (usize, usize) = (1024, 65_536);
+
 /// How long a node may take to say goodbye.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -273,8 +282,10 @@ pub fn run_with<N: Node>(
         gannet_rt::outln!("{}: OK", file.display());
         return Ok(ExitCode::SUCCESS);
     }
-    let heap = N::heap(&plan);
-    if heap > 0 && !gannet_rt::big_pages::reserve_heap(heap) {
+    let (mobiles, heap) = (N::mobiles(&plan), N::heap(&plan));
+    if mobiles < FEW_MOBILES {
+        gannet_rt::big_pages::use_small_ones();
+    } else if heap > 0 && !gannet_rt::big_pages::reserve_heap(heap) {
         remarks
             .push("no huge pages for small pieces of memory, which are slower to reach for that".to_owned());
     }
@@ -289,8 +300,13 @@ pub fn run_with<N: Node>(
     for remark in &remarks {
         sink.line(Category::Main, Level::Notice, format_args!("{remark}"));
     }
-    let mut options =
-        LoopConfig { frames: N::frames(&plan), shutdown_grace: FAREWELL, ..LoopConfig::default() };
+    let (least, most) = WAKE_UPS;
+    let mut options = LoopConfig {
+        frames: N::frames(&plan),
+        timers: mobiles.saturating_mul(WAKE_UPS_PER_MOBILE).clamp(least, most),
+        shutdown_grace: FAREWELL,
+        ..LoopConfig::default()
+    };
     N::shape(&plan, &mut options);
     let mut node = EventLoop::new(options, clock, sink).map_err(|error| format!("event loop: {error}"))?;
     if let Some(pcap) = &flags.pcap {

@@ -37,7 +37,6 @@ const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
 /// Octets of small pieces of memory that a mobile has at the most, as a rule: a window of I frames that are not acknowledged, and what
 /// is known of its link. They are on huge pages as far as they fit into what is reserved.
 const HEAP_PER_MOBILE: usize = 8 << 10;
-const HEAP_MIN: usize = 16 << 20;
 const HEAP_MAX: usize = 256 << 20;
 
 /// The running SGSN.
@@ -86,8 +85,12 @@ impl Node for SgsnNode {
         plan.frames
     }
 
+    fn mobiles(plan: &Plan) -> usize {
+        plan.config.mobiles_max
+    }
+
     fn heap(plan: &Plan) -> usize {
-        plan.config.mobiles_max.saturating_mul(HEAP_PER_MOBILE).clamp(HEAP_MIN, HEAP_MAX)
+        plan.config.mobiles_max.saturating_mul(HEAP_PER_MOBILE).min(HEAP_MAX)
     }
 
     fn shape(plan: &Plan, options: &mut LoopConfig) {

@@ -65,7 +65,8 @@ impl Paths {
             ops::GbOutput::Udp => OutputWay::Udp,
             ops::GbOutput::Xdp => OutputWay::Xdp,
         };
-        let output = OutputConfig { way, ..OutputConfig::default() };
+        let mut output = OutputConfig { way, ..OutputConfig::default() };
+        shrink_for_few(mobiles, [&mut ingress, &mut uplink], &mut output);
         let busy_poll = match service.busy_poll {
             ops::BusyPoll::Off => BusyPoll::Off,
             ops::BusyPoll::Adaptive => BusyPoll::Adaptive,
@@ -121,6 +122,23 @@ impl Paths {
         output.refused.iter().for_each(|why| say(format_args!("  {why}")));
         Ok(())
     }
+}
+
+/// Rings of a node for few mobiles are shorter, since each place has a frame. What may come before the loop runs is as much as there are
+/// empty frames: enough for 100 ms of what the radio of so many carries, and for bursts of some at once.
+fn shrink_for_few(mobiles: usize, ways_in: [&mut IngressConfig; 2], output: &mut OutputConfig) {
+    let few = |ring: &mut u32, each: usize, least: u32| {
+        let wanted = mobiles.saturating_mul(each).next_power_of_two();
+        *ring = u32::try_from(wanted).unwrap_or(u32::MAX).max(least).min(*ring);
+    };
+    for way in ways_in {
+        for ring in [&mut way.signalling_ring, &mut way.real_time_ring, &mut way.high_ring] {
+            few(ring, 2, 256);
+        }
+        few(&mut way.best_effort_ring, 4, 512);
+        few(&mut way.empty, 8, 1024);
+    }
+    few(&mut output.ring, 4, 512);
 }
 
 const fn ring_name(ring: Ring) -> &'static str {

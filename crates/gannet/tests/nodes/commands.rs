@@ -395,7 +395,8 @@ fn the_restart_counter_is_kept() {
 fn small_pieces_of_memory_are_on_huge_pages() {
     let at = own_address(91);
     let directory = TempDir::new("gannet-heap");
-    let node = start_sgsn(&directory, &at, "", &[]);
+    // A node for fewer mobiles does without.
+    let node = start_sgsn(&directory, &at, " max-mobiles 2048\n", &[]);
     let maps = std::fs::read_to_string(format!("/proc/{}/smaps", node.pid())).unwrap();
     // Each mapping begins with a line that ends with its name.
     let mut is_heap = false;

@@ -11,6 +11,7 @@ mod ip_sns;
 mod ipv6;
 mod laboratory;
 mod load;
+mod memory;
 mod operation;
 mod statistics;
 mod transfers;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
                 ipv6::CASES,
                 laboratory::CASES,
                 load::CASES,
+                memory::CASES,
                 statistics::CASES,
                 transfers::CASES,
                 uplink::CASES,

@@ -198,7 +198,7 @@ fn seen(network: &Network) {
             "show counters",
             &["mobiles 2\n", "pdp_contexts 2\n", "queued_n_pdus 0\n", "read_real_time 0\n"],
         ),
-        (SGSN, "show scheduler", &["0 N-PDUs of 4096 wait", "best effort"]),
+        (SGSN, "show scheduler", &["0 N-PDUs of 3200 wait", "best effort"]),
         (GGSN, "show ggsn", &["APN internet: device apn0", "2 of 253 addresses"]),
         (GGSN, "show pdp-context all", &[FIRST, "127.0.0.1", "downlink 0 N-PDUs"]),
         (GGSN, "show pdp-context ggsn ggsn0 apn internet", &[FIRST]),

@@ -12,7 +12,7 @@ use crate::slots::Slot;
 use gannet_machine::Context;
 use gannet_machine::frame::Frame;
 use gannet_proto::gmm::network::Uplink;
-use gannet_proto::llc::{Deferred, is_user_data};
+use gannet_proto::llc::{Deferred, Kind};
 use gannet_qos::class::CellClass;
 
 /// An LL-PDU of a mobile that is known.
@@ -22,13 +22,14 @@ pub(super) struct Arrived {
     from: Uplink,
     /// The queues' cell in which it has waited, where it has.
     cell: Option<u32>,
+    kind: Kind,
     frame: Frame,
     deciphering: Option<Deferred>,
 }
 
 impl Arrived {
-    pub(super) const fn new(slot: Slot, from: Uplink, cell: Option<u32>, frame: Frame) -> Self {
-        Self { slot, from, cell, frame, deciphering: None }
+    pub(super) fn new(slot: Slot, (from, cell): (Uplink, Option<u32>), (frame, kind): (Frame, Kind)) -> Self {
+        Self { slot, from, cell, kind, frame, deciphering: None }
     }
 }
 
@@ -66,7 +67,7 @@ impl Sgsn {
             self.goes_on(cx, arrived);
             return false;
         }
-        if !is_user_data(&arrived.frame) {
+        if !arrived.kind.is_user_data() {
             self.let_arrive(cx);
             self.goes_on(cx, arrived);
             return false;
@@ -106,8 +107,8 @@ impl Sgsn {
     }
 
     fn goes_on(&mut self, cx: &mut Context<'_>, arrived: Arrived) {
-        let Arrived { slot, from, cell, frame, deciphering } = arrived;
+        let Arrived { slot, from, cell, kind, frame, deciphering } = arrived;
         let from = cell.map_or(from, |cell| self.uplink_from(slot, from, cell));
-        self.ll_pdu(cx, slot, from, (frame, deciphering));
+        self.ll_pdu(cx, slot, from, (frame, kind, deciphering));
     }
 }

@@ -13,11 +13,12 @@ use crate::slots::Slot;
 use gannet_machine::Context;
 use gannet_machine::trace::{Category, Level};
 use gannet_proto::gmm::network::{GmmState, Uplink};
-use gannet_wire::id::{Imsi, Sapi, TlliKind};
+use gannet_proto::llc::Kind;
+use gannet_wire::id::{Imsi, TlliKind};
 use gannet_wire::l3::gmm::GmmMessage;
 use gannet_wire::l3::ie::MobileIdentity;
 use gannet_wire::l3::{Direction, L3Message};
-use gannet_wire::llc::{self, Control};
+use gannet_wire::llc;
 
 /// Who has sent an LL-PDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +31,9 @@ pub(super) enum Speaker {
 
 impl Sgsn {
     /// Who has sent an LL-PDU under a TLLI that `slot` has.
-    pub(super) fn speaker(&self, slot: Slot, from: Uplink, ll_pdu: &[u8]) -> Speaker {
-        let Some(message) = plain_gmm(ll_pdu) else { return Speaker::Known(slot, false) };
+    pub(super) fn speaker(&self, slot: Slot, from: Uplink, (ll_pdu, kind): (&[u8], Kind)) -> Speaker {
+        let message = (kind == Kind::Gmm { encrypted: false }).then(|| plain_gmm(ll_pdu)).flatten();
+        let Some(message) = message else { return Speaker::Known(slot, false) };
         let owner = self.owner_of_local(from).filter(|owner| *owner == slot);
         let mobile = owner.and_then(|owner| self.mobiles.get(owner));
         let claimant = self.claimant(from).filter(|claimant| *claimant != slot);
@@ -117,15 +119,14 @@ impl Sgsn {
     }
 }
 
-/// The GMM message of an intact UI frame in the clear, where it is one that may be a claimant's.
+/// The GMM message of a UI frame of SAPI 1 in the clear, where it is intact and one that may be a claimant's.
 fn plain_gmm(ll_pdu: &[u8]) -> Option<GmmMessage> {
     /// ATTACH REQUEST, ATTACH COMPLETE, the answers of authentication and of identification (04.08 clause 10.4 [24.008]).
     const TYPES: [u8; 5] = [0x01, 0x03, 0x13, 0x16, 0x1c];
-    let layout = llc::Header::parse(ll_pdu).ok().filter(|layout| layout.header.sapi == Sapi::GMM)?;
+    let layout = llc::Header::parse(ll_pdu).ok()?;
     let information = ll_pdu.get(layout.info())?;
-    let is_plain = matches!(layout.header.control, Control::Ui { encrypted: false, .. });
     let is_one = matches!(information, [0x08, message_type, ..] if TYPES.contains(message_type));
-    if !(is_plain && is_one && layout.fcs_is_right(ll_pdu)) {
+    if !(is_one && layout.fcs_is_right(ll_pdu)) {
         return None;
     }
     match L3Message::parse(Direction::Uplink, information) {

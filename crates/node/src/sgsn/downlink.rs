@@ -15,9 +15,8 @@ use gannet_proto::about::About as _;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gtp::{ContextName, Endpoint, GtpOutput, ReceivedGPdu, Version, flow_label};
-use gannet_proto::sndcp::{NPdu, Receiver};
 use gannet_proto::user_plane::unitdata_request;
-use gannet_wire::id::{Nsapi, Sapi, Tid};
+use gannet_wire::id::{Nsapi, Sapi};
 
 impl Sgsn {
     /// A datagram at the port of GTP-U.
@@ -195,45 +194,6 @@ impl Sgsn {
         while self.held.take(slot).is_some() {
             cx.drop_of(why, self.imsi_of(slot));
         }
-    }
-
-    // ------------------------------------------------------------------------------------------------ uplink
-
-    /// An SN-PDU of a mobile; the N-PDU goes to the GGSN when it is whole.
-    pub(super) fn sn_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, sapi: Sapi, frame: Frame) {
-        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        if sapi == Sapi::SMS {
-            // There is no SMS-GMSC behind this SGSN (03.60 clause 5.4.1 [23.060]).
-            cx.drop_of(Drop::SgsnSmsNotServed, mobile.imsi());
-            return;
-        }
-        let receiver = Receiver { slot: slot.index, whose: mobile.imsi(), compresses: false };
-        let n_pdu = mobile.unitdata_indication(cx, &mut self.reassembler, receiver, sapi, frame);
-        self.reassembler.arm(super::owner::reassembly_key(), cx.timers);
-        if let Some(n_pdu) = n_pdu {
-            self.n_pdu_uplink(cx, slot, n_pdu);
-        }
-    }
-
-    /// An N-PDU of a mobile goes to its GGSN.
-    pub(super) fn n_pdu_uplink(&mut self, cx: &mut Context<'_>, slot: Slot, n_pdu: NPdu) {
-        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        let whose = mobile.imsi();
-        self.stats.n_pdu_uplink += 1;
-        let mut outputs: Batch<GtpOutput> = core::mem::take(&mut self.scratch.gtp);
-        let nsapi = n_pdu.nsapi;
-        let tunnel = mobile.bearer_mut(nsapi).and_then(|bearer| bearer.tunnel.as_mut());
-        let octets = n_pdu.frame.len();
-        match (whose, tunnel) {
-            (Some(imsi), Some(tunnel)) => {
-                if self.gtp.send_user(cx, Tid { imsi, nsapi }, tunnel, n_pdu.frame, &mut outputs) {
-                    self.count_octets(slot, nsapi, Direction::Uplink, octets);
-                }
-            }
-            (None, _) | (_, None) => cx.drop_of(Drop::SgsnNoContext, whose),
-        }
-        self.gtp_outputs(cx, &mut outputs);
-        self.scratch.gtp = outputs;
     }
 }
 

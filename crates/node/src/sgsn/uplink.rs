@@ -3,8 +3,9 @@
 use super::arriving::Arrived;
 use super::claimants::Speaker;
 use super::directory::BvcAddress;
+use super::mobile::Mobile;
 use super::mobility::mobile_key;
-use super::{Sgsn, owner};
+use super::{Sgsn, charging, owner};
 use crate::slots::Slot;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -13,13 +14,14 @@ use gannet_machine::{Batch, Context};
 use gannet_proto::about::About as _;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
 use gannet_proto::gmm::{Cell, MmState, message_goes_ciphered};
-use gannet_proto::llc::{Deferred, LlcOutput, XidIndication};
-use gannet_proto::sndcp;
+use gannet_proto::gtp::{GtpEntity, GtpOutput};
+use gannet_proto::llc::{Deferred, Kind, LlcOutput, XidIndication};
+use gannet_proto::sndcp::{self, NPdu, Receiver};
 use gannet_proto::user_plane::Said;
 use gannet_wire::bssgp::unitdata::UlUnitdata;
-use gannet_wire::id::{CellId, Sapi, Tlli};
+use gannet_wire::id::{CellId, Nsapi, Sapi, Tid, Tlli};
 use gannet_wire::l3::{Direction, Header, L3Message, PD_GMM};
-use gannet_wire::llc::{self, Control};
+use gannet_wire::llc;
 use gannet_wire::{DecodeError, Reader};
 
 impl Sgsn {
@@ -55,11 +57,12 @@ impl Sgsn {
         let from = Uplink { tlli, cell };
         match self.directory.by_tlli(bvc, tlli) {
             Some(slot) => {
-                if self.lacks_update(cx, slot, (cell, named), &frame) {
+                let kind = Kind::of(&frame);
+                if self.lacks_update(cx, slot, (cell, named), (&frame, kind)) {
                     return;
                 }
-                if let Some(frame) = self.enqueue_uplink(cx, slot, from, frame) {
-                    self.arrives(cx, Arrived::new(slot, from, None, frame));
+                if let Some(frame) = self.enqueue_uplink(cx, slot, from, (frame, kind)) {
+                    self.arrives(cx, Arrived::new(slot, (from, None), (frame, kind)));
                 }
             }
             None => {
@@ -75,9 +78,9 @@ impl Sgsn {
         cx: &mut Context<'_>,
         slot: Slot,
         from: Uplink,
-        (frame, done): (Frame, Option<Deferred>),
+        (frame, kind, done): (Frame, Kind, Option<Deferred>),
     ) {
-        let (slot, attaches) = match self.speaker(slot, from, &frame) {
+        let (slot, attaches) = match self.speaker(slot, from, (&frame, kind)) {
             Speaker::Known(slot, attaches) => (slot, attaches),
             Speaker::New => {
                 self.tell_claim(cx, slot, from);
@@ -108,12 +111,12 @@ impl Sgsn {
         cx: &mut Context<'_>,
         slot: Slot,
         (cell, named): (Cell, CellId),
-        ll_pdu: &[u8],
+        (ll_pdu, kind): (&[u8], Kind),
     ) -> bool {
         let Some(gmm) = self.mobiles.get(slot).map(|mobile| &mobile.gmm) else { return false };
         let registered = gmm.routing_area();
         let is_there = cell.id.rai == registered || named.rai == registered;
-        if is_there || gmm.mm_state() == MmState::Idle || may_be_gmm(ll_pdu) {
+        if is_there || gmm.mm_state() == MmState::Idle || may_be_gmm(ll_pdu, kind) {
             return false;
         }
         self.drop_strayed(cx, slot, cell);
@@ -183,6 +186,48 @@ impl Sgsn {
             // The links of a mobile that is known are never reset from here.
             Some(Said::Reset) | None => {}
         }
+    }
+
+    /// An SN-PDU of a mobile; the N-PDU goes to the GGSN when it is whole.
+    fn sn_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, sapi: Sapi, frame: Frame) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        if sapi == Sapi::SMS {
+            // There is no SMS-GMSC behind this SGSN (03.60 clause 5.4.1 [23.060]).
+            cx.drop_of(Drop::SgsnSmsNotServed, mobile.imsi());
+            return;
+        }
+        let receiver = Receiver { slot: slot.index, whose: mobile.imsi(), compresses: false };
+        let n_pdu = mobile.unitdata_indication(cx, &mut self.reassembler, receiver, sapi, frame);
+        self.reassembler.arm(owner::reassembly_key(), cx.timers);
+        let Some(n_pdu) = n_pdu else { return };
+        let (nsapi, octets) = (n_pdu.nsapi, n_pdu.frame.len());
+        let is_sent = to_ggsn(cx, &mut self.gtp, mobile, n_pdu, &mut self.scratch.gtp);
+        self.n_pdu_went(cx, slot, (nsapi, octets), is_sent);
+    }
+
+    /// An N-PDU of acknowledged mode goes to its GGSN.
+    pub(super) fn n_pdu_uplink(&mut self, cx: &mut Context<'_>, slot: Slot, n_pdu: NPdu) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let (nsapi, octets) = (n_pdu.nsapi, n_pdu.frame.len());
+        let is_sent = to_ggsn(cx, &mut self.gtp, mobile, n_pdu, &mut self.scratch.gtp);
+        self.n_pdu_went(cx, slot, (nsapi, octets), is_sent);
+    }
+
+    /// What follows from an N-PDU that was given to GTP, and from how that went.
+    fn n_pdu_went(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        (nsapi, octets): (Nsapi, usize),
+        is_sent: bool,
+    ) {
+        self.stats.n_pdu_uplink += 1;
+        if is_sent {
+            self.count_octets(slot, nsapi, charging::Direction::Uplink, octets);
+        }
+        let mut outputs = core::mem::take(&mut self.scratch.gtp);
+        self.gtp_outputs(cx, &mut outputs);
+        self.scratch.gtp = outputs;
     }
 
     fn xid_indication(&mut self, cx: &mut Context<'_>, slot: Slot, tlli: Tlli, indication: XidIndication) {
@@ -283,15 +328,33 @@ impl Sgsn {
     }
 }
 
+/// Gives an N-PDU to GTP; false, and it is dropped, where that does not send it.
+fn to_ggsn(
+    cx: &mut Context<'_>,
+    gtp: &mut GtpEntity,
+    mobile: &mut Mobile,
+    n_pdu: NPdu,
+    outputs: &mut Batch<GtpOutput>,
+) -> bool {
+    let (whose, NPdu { nsapi, frame, .. }) = (mobile.imsi(), n_pdu);
+    let tunnel = mobile.bearer_mut(nsapi).and_then(|bearer| bearer.tunnel.as_mut());
+    let (Some(imsi), Some(tunnel)) = (whose, tunnel) else {
+        cx.drop_of(Drop::SgsnNoContext, whose);
+        return false;
+    };
+    gtp.send_user(cx, Tid { imsi, nsapi }, tunnel, frame, outputs)
+}
+
 /// A message of mobility management, or one of SAPI 1 that cannot be told before it is deciphered.
-fn may_be_gmm(ll_pdu: &[u8]) -> bool {
-    let Ok(layout) = llc::Header::parse(ll_pdu) else { return false };
-    match layout.header.control {
-        Control::Ui { encrypted: true, .. } => layout.header.sapi == Sapi::GMM,
-        Control::Ui { encrypted: false, .. } if layout.header.sapi == Sapi::GMM => {
-            ll_pdu.get(layout.info()).and_then(<[u8]>::first).is_some_and(|first| first & 0x0f == PD_GMM)
+fn may_be_gmm(ll_pdu: &[u8], kind: Kind) -> bool {
+    match kind {
+        Kind::Gmm { encrypted: true } => true,
+        Kind::Gmm { encrypted: false } => {
+            let layout = llc::Header::parse(ll_pdu);
+            let information = layout.ok().and_then(|layout| ll_pdu.get(layout.info()));
+            information.and_then(<[u8]>::first).is_some_and(|first| first & 0x0f == PD_GMM)
         }
-        _ => false,
+        Kind::Unacknowledged | Kind::Acknowledged | Kind::Supervisory(_) | Kind::Other => false,
     }
 }
 

@@ -24,10 +24,10 @@ use gannet_proto::about::About as _;
 use gannet_proto::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
-use gannet_proto::llc::{is_user_data, supervisory_sapi};
+use gannet_proto::llc::Kind;
 use gannet_qos::class::{CellClass, Precedence};
 use gannet_qos::flow_queues::{self, CellConfig, DropNames, Dropped, FlowQueues, FlowView, Limit};
-use gannet_wire::id::{Imsi, Nsei};
+use gannet_wire::id::{Imsi, Nsei, Sapi};
 use std::collections::BTreeMap;
 
 /// LL-PDUs of one batch.
@@ -49,6 +49,7 @@ struct Waiting {
     from: Uplink,
     /// The queues' cell of that.
     cell: u32,
+    kind: Kind,
     frame: Frame,
 }
 
@@ -135,9 +136,12 @@ impl Sgsn {
         cx: &mut Context<'_>,
         slot: Slot,
         from: Uplink,
-        frame: Frame,
+        (frame, kind): (Frame, Kind),
     ) -> Option<Frame> {
-        let waits = is_user_data(&frame) && !self.passes_as_answer(slot, &frame);
+        let waits = match kind {
+            Kind::Supervisory(sapi) => !self.passes_as_answer(slot, sapi),
+            kind => kind.is_user_data(),
+        };
         // What does not wait shows where the mobile is, too, and overtakes what does.
         if !self.uplink.as_ref().is_some_and(|uplink| waits || uplink.view(slot).is_some()) {
             return Some(frame);
@@ -149,7 +153,7 @@ impl Sgsn {
         let Some(uplink) = &mut self.uplink else { return Some(frame) };
         let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         let mut dropped = core::mem::take(&mut uplink.dropped);
-        let waiting = Waiting { slot, from, cell, frame };
+        let waiting = Waiting { slot, from, cell, kind, frame };
         let enqueued =
             uplink.queues.enqueue(cx.now, slot.index, octets, waiting, &mut |gone| dropped.push(gone));
         if enqueued.crossed_high {
@@ -169,8 +173,7 @@ impl Sgsn {
 
     /// An acknowledgement that was asked for does not wait where nothing else of its mobile does: it gives memory back, and what it
     /// confirms would be sent again while it waits. There is one for each request, which this uses up, so that nobody gets ahead with more.
-    fn passes_as_answer(&mut self, slot: Slot, ll_pdu: &[u8]) -> bool {
-        let Some(sapi) = supervisory_sapi(ll_pdu) else { return false };
+    fn passes_as_answer(&mut self, slot: Slot, sapi: Sapi) -> bool {
         let view = self.uplink.as_ref().and_then(|uplink| uplink.view(slot));
         view.is_none_or(|view| view.queued.pdus == 0)
             && self.mobiles.get_mut(slot).is_some_and(|mobile| mobile.llc.take_answer_due(sapi))
@@ -323,12 +326,12 @@ impl Sgsn {
             && alone < BATCH
             && let Some(served) = self.uplink.as_mut().and_then(|uplink| uplink.queues.dequeue(cx.now))
         {
-            let Waiting { slot, from, cell, frame } = served.item;
+            let Waiting { slot, from, cell, kind, frame } = served.item;
             if let Some(flows) = &mut self.flows {
                 flows.serves(served.octets);
             }
             self.uplink_served(slot);
-            if self.arrives(cx, Arrived::new(slot, from, Some(cell), frame)) {
+            if self.arrives(cx, Arrived::new(slot, (from, Some(cell)), (frame, kind))) {
                 together += 1;
             } else {
                 alone += 1;

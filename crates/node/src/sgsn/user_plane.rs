@@ -24,7 +24,7 @@ use gannet_machine::{Batch, Context};
 use gannet_proto::about::About as _;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
-use gannet_proto::llc::{LlcOutput, ReleaseCause, is_information, is_of_acknowledged_mode};
+use gannet_proto::llc::{Kind, LlcOutput, ReleaseCause, is_information};
 use gannet_proto::sm::network::SmEvent;
 use gannet_proto::sndcp::{KEPT_EVERY_N_PDUS, N_PDU_MAX, Sndcp};
 use gannet_proto::user_plane::{Output, Outputs, UserPlane, needs_acknowledged_mode};
@@ -413,7 +413,7 @@ impl Sgsn {
     ) {
         let has_data = is_information(&frame);
         let carried = self.mobiles.get(slot).and_then(|mobile| {
-            let sndcp = mobile.sndcp().filter(|_| has_data || is_of_acknowledged_mode(&frame))?;
+            let sndcp = mobile.sndcp().filter(|_| has_data || Kind::of(&frame).is_of_acknowledged_mode())?;
             let is_carried = |nsapi: &Nsapi| sndcp.sapi_of(*nsapi) == Some(sapi);
             sndcp.receive_numbers().map(|(nsapi, _)| nsapi).filter(is_carried).min()
         });

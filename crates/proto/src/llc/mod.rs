@@ -14,6 +14,7 @@
 
 pub mod abm;
 pub mod cipher;
+mod kind;
 mod layer3;
 mod links;
 mod llme;
@@ -24,6 +25,7 @@ mod xid;
 
 pub use abm::{Abm, Refused, ReleaseCause, ReturnedUnits};
 pub use cipher::{Algorithm, Cipher, Ciphering, Direction, Kc, KcLength, NoCipher};
+pub use kind::{Kind, is_information};
 pub use links::Terms;
 pub use primitives::{Confirmed, EstablishIndication, LlcOutput, LlcStatus};
 pub use ui::{Counters, Deferred, KEPT_EVERY, nine_bits};
@@ -168,46 +170,6 @@ pub struct LlcContext {
 /// Where the octets are no LL-PDU.
 pub fn peek(ll_pdu: &[u8]) -> Result<Header, DecodeError> {
     Header::parse(ll_pdu).map(|layout| layout.header)
-}
-
-/// Does an LL-PDU belong to the acknowledged mode of user data: I, S, SABM, UA, DISC, DM or FRMR on one of its SAPIs? Those of one
-/// SAPI are not to overtake each other. Octets that cannot be read do not.
-#[must_use]
-pub fn is_of_acknowledged_mode(ll_pdu: &[u8]) -> bool {
-    is_of_data(ll_pdu, false)
-}
-
-/// Is an LL-PDU of ours an I frame? That shows in the first octet of its control field (04.64 clause 6.3).
-#[must_use]
-pub const fn is_information(ll_pdu: &[u8]) -> bool {
-    matches!(ll_pdu, [_, control, ..] if *control < 0x80)
-}
-
-/// Is an LL-PDU user data, in either mode, or what belongs to acknowledged mode and keeps its place among it? Octets that cannot
-/// be read are not.
-#[must_use]
-pub fn is_user_data(ll_pdu: &[u8]) -> bool {
-    is_of_data(ll_pdu, true)
-}
-
-/// The SAPI of an S frame; `None` for any other LL-PDU, and for octets that cannot be read.
-#[must_use]
-pub fn supervisory_sapi(ll_pdu: &[u8]) -> Option<Sapi> {
-    let header = peek(ll_pdu).ok()?;
-    matches!(header.control, Control::S { .. }).then_some(header.sapi)
-}
-
-fn is_of_data(ll_pdu: &[u8], with_ui: bool) -> bool {
-    peek(ll_pdu).is_ok_and(|header| {
-        abm::Windows::defaults(header.sapi).is_some()
-            && match header.control {
-                Control::I { .. } | Control::S { .. } => true,
-                Control::U { function, .. } => {
-                    !matches!(function, UFunction::Xid | UFunction::Null | UFunction::Other(_))
-                }
-                Control::Ui { .. } => with_ui,
-            }
-    })
 }
 
 fn slot_of(sapi: Sapi) -> Option<usize> {

@@ -571,9 +571,13 @@ fn an_i_frame_is_known_by_its_control_field() {
     let all = [i(false, 0), i(true, 511), s, ui, u(UFunction::Sabm), u(UFunction::Xid)];
     let seen = all.map(|control| {
         let frame = [&Header { cr: true, sapi: Sapi::DATA11, control }.emit()[..], &[0; 3]].concat();
-        (is_information(&frame), is_of_acknowledged_mode(&frame), is_user_data(&frame))
+        (is_information(&frame), Kind::of(&frame).is_of_acknowledged_mode(), Kind::of(&frame).is_user_data())
     });
     let (data, own, other) = ((true, true, true), (false, true, true), (false, false, false));
     assert_eq!(seen, [data, data, own, (false, false, true), own, other]);
     assert!(!is_information(&[]) && !is_information(&[0x03]));
+    let of_gmm =
+        |control| Kind::of(&[&Header { cr: true, sapi: Sapi::GMM, control }.emit()[..], &[0; 3]].concat());
+    assert_eq!(all.map(of_gmm)[2..4], [Kind::Other, Kind::Gmm { encrypted: true }]);
+    assert_eq!((Kind::of(&[]), Kind::of(&[0x03])), (Kind::Other, Kind::Other));
 }

@@ -185,18 +185,18 @@ mod tests {
 
     #[test]
     fn what_is_not_accepted_has_a_name() {
-        let cases: [(&[u8], Drop); 8] = [
-            (&[0x65, 0, 0], Drop::SndcpMalformed),
-            (&[0x65, 0, 0x10, 0, 1], Drop::SndcpMalformed),
-            (&[0x25, 0x00, 0, 1], Drop::SndcpMalformed),
-            (&[0x65, 0, 0, 0], Drop::SndcpEmpty),
-            (&[0x66, 0, 0, 0, 1], Drop::SndcpUnknownNsapi),
-            (&[0x45, 0, 0, 1], Drop::SndcpAcknowledged),
-            (&[0x65, 0x10, 0, 0, 1], Drop::SndcpCompressed),
-            (&[0x65, 0x01, 0, 0, 1], Drop::SndcpCompressed),
+        let cases: [(&[u8], (Drop, u64)); 8] = [
+            (&[0x65, 0, 0], (Drop::SndcpMalformed, 1)),
+            (&[0x65, 0, 0x10, 0, 1], (Drop::SndcpMalformed, 1)),
+            (&[0x25, 0x00, 0, 1], (Drop::SndcpMalformed, 1)),
+            (&[0x65, 0, 0, 0], (Drop::SndcpEmpty, 1)),
+            (&[0x66, 0, 0, 0, 1], (Drop::SndcpUnknownNsapi, 1)),
+            (&[0x45, 0, 0, 1], (Drop::SndcpAcknowledged, 1)),
+            (&[0x65, 0x10, 0, 0, 1], (Drop::SndcpCompressed, 1)),
+            (&[0x65, 0x01, 0, 0, 1], (Drop::SndcpCompressed, 1)),
         ];
-        for (pdu, drop) in cases {
-            assert_eq!(give(&[pdu]), (vec![], vec![(drop, 1)]), "{pdu:02x?}");
+        for (pdu, raised) in cases {
+            assert_eq!(give(&[pdu]), (vec![], vec![raised]), "{pdu:02x?}");
         }
     }
 

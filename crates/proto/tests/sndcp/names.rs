@@ -43,35 +43,38 @@ pub fn drops(ms: &End) -> Vec<(Drop, u64)> {
     ms.around.trace.drops.raised().collect()
 }
 
+/// A drop, and how often.
+type Raised = (Drop, u64);
+
 #[test]
 fn sn_pdus_of_acknowledged_mode() {
     // The link stays.
-    let cases: [(&[u8], Drop); 4] = [
-        (&[], Drop::SndcpMalformed),
-        (&[0x65, 0, 0, 0, 1], Drop::SndcpUnacknowledged),
-        (&[0x46, 0, 0, 1], Drop::SndcpUnknownNsapi),
-        (&[0x47, 0, 0, 1], Drop::SndcpUnknownNsapi),
+    let cases: [(&[u8], Raised); 4] = [
+        (&[], (Drop::SndcpMalformed, 1)),
+        (&[0x65, 0, 0, 0, 1], (Drop::SndcpUnacknowledged, 1)),
+        (&[0x46, 0, 0, 1], (Drop::SndcpUnknownNsapi, 1)),
+        (&[0x47, 0, 0, 1], (Drop::SndcpUnknownNsapi, 1)),
     ];
-    for (pdu, drop) in cases {
+    for (pdu, raised) in cases {
         let mut ms = mobile();
         assert!(give(&mut ms, pdu).is_empty(), "{pdu:02x?}");
-        assert_eq!(drops(&ms), [(drop, 1)], "{pdu:02x?}");
+        assert_eq!(drops(&ms), [raised], "{pdu:02x?}");
         assert!(ms.sndcp.is_established(SAPI));
     }
     // The link is established anew.
-    let cases: [(&[&[u8]], Drop); 6] = [
-        (&[&[0x05, 1]], Drop::SndcpFirstMissing),
-        (&[&[0x55, 0, 0, 1], &[0x45, 0, 1, 1]], Drop::SndcpContradiction),
-        (&[&[0x45, 0x20, 0, 1]], Drop::SndcpCompressed),
-        (&[&[0x45, 0x02, 0, 1]], Drop::SndcpBadCompression),
-        (&[&[0x45, 0x10, 0, 0]], Drop::SndcpBadCompression),
-        (&[&[0x45, 0, 0]], Drop::SndcpEmpty),
+    let cases: [(&[&[u8]], Raised); 6] = [
+        (&[&[0x05, 1]], (Drop::SndcpFirstMissing, 1)),
+        (&[&[0x55, 0, 0, 1], &[0x45, 0, 1, 1]], (Drop::SndcpContradiction, 1)),
+        (&[&[0x45, 0x20, 0, 1]], (Drop::SndcpCompressed, 1)),
+        (&[&[0x45, 0x02, 0, 1]], (Drop::SndcpBadCompression, 1)),
+        (&[&[0x45, 0x10, 0, 0]], (Drop::SndcpBadCompression, 1)),
+        (&[&[0x45, 0, 0]], (Drop::SndcpEmpty, 1)),
     ];
-    for (pdus, drop) in cases {
+    for (pdus, raised) in cases {
         let mut ms = mobile();
         let outputs: Vec<SndcpOutput> = pdus.iter().flat_map(|pdu| give(&mut ms, pdu)).collect();
         assert!(matches!(*outputs, [SndcpOutput::Establish { sapi: SAPI, block: None }]), "{outputs:?}");
-        assert_eq!(drops(&ms), [(drop, 1)], "{pdus:02x?}");
+        assert_eq!(drops(&ms), [raised], "{pdus:02x?}");
         assert!(give(&mut ms, &[0x45, 0, 0, 1]).is_empty());
         assert_eq!(ms.drops(Drop::SndcpNotEstablished), 1);
         assert_eq!(ms.around.frames.free(), FRAMES);

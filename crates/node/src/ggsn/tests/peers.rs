@@ -180,7 +180,7 @@ fn user_plane_messages_of_a_stranger_change_nothing() {
         GtpExtensionHeader, GtpForeignErrorIndication, GtpForeignUser, GtpUnexpectedErrorIndication,
         GtpUnknownTeid,
     };
-    says(|created| {
+    let net = says(|created| {
         let (user, up) = (created.teid_data, packet(address_of(created), HOST));
         let indication = |address| {
             let indication = ErrorIndication { teid: Teid(0x201), address, private_extension: None };
@@ -200,6 +200,7 @@ fn user_plane_messages_of_a_stranger_change_nothing() {
             ("G-PDU with an unknown extension header", u, with_extension, vec![GtpExtensionHeader]),
         ]
     });
+    assert_eq!(net.around.trace.drops.get(GtpForeignErrorIndication), 2);
 }
 
 #[test]

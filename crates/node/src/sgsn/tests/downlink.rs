@@ -352,14 +352,15 @@ fn what_was_held_too_long() {
 
 #[test]
 fn what_was_held_for_a_mobile_that_is_gone() {
-    let gone = [(Ingress::Fifo, Drop::HeldMobileGone), (Ingress::Queued, Drop::FlowQueueContextGone)];
-    for (ingress, drop) in gone {
+    let held = (Drop::HeldMobileGone, 1);
+    let gone = [(Ingress::Fifo, held), (Ingress::Queued, (Drop::FlowQueueContextGone, 1))];
+    for (ingress, raised) in gone {
         let mut bench = standby_with(ingress);
         bench.downlink(0, NSAPI, b"n-pdu");
         bench.sent.clear();
         // Its subscriber attaches with another phone.
         bench.gmm(1, attach_request(ie::MobileIdentity::Imsi(imsi(0))));
-        assert_eq!(bench.drops(), [(drop, 1)]);
+        assert_eq!(bench.drops(), [raised]);
     }
 }
 

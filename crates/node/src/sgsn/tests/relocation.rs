@@ -215,14 +215,15 @@ fn a_ptmsi_that_is_somebody_elses_here() {
 
 #[test]
 fn what_is_held_or_queued_does_not_travel() {
-    let gone = [(Ingress::Fifo, Drop::HeldMobileGone), (Ingress::Queued, Drop::FlowQueueContextGone)];
-    for (ingress, drop) in gone {
+    let held = (Drop::HeldMobileGone, 1);
+    let gone = [(Ingress::Fifo, held), (Ingress::Queued, (Drop::FlowQueueContextGone, 1))];
+    for (ingress, raised) in gone {
         let mut bench = Bench::attached_with(true, ingress);
         bench.pass_secs(45);
         bench.downlink(0, NSAPI, b"held");
         bench.sent.clear();
         bench.export(0);
-        assert_eq!(bench.drops(), [(drop, 1)]);
+        assert_eq!(bench.drops(), [raised]);
         bench.assert_empty();
     }
 }
