@@ -1,7 +1,7 @@
 //! One machine in the loop, with what is its own: its wake-ups, its dice, its batches.
 
-use crate::access::Outside;
 use crate::io::{Arrival, Io, Origin};
+use crate::outside::Outside;
 use crate::prefetch::PREFETCH;
 use core::any::Any;
 use gannet_machine::rng::Rng;

@@ -1,6 +1,6 @@
 //! The load that is delivered whole beside busy processes.
 
-use super::judge::Beside;
+use super::neighbours::Beside;
 use crate::ed::account::Step;
 use crate::ed::search::{Bracket, WHOLE};
 use crate::ed::{Chain, Group, Members, Offer, Onset, Setup, Spacing};

@@ -241,7 +241,7 @@ fn a_machine_that_demultiplexes_early_holds() {
         // Two figures in two rows are no curve.
         assert!(report.verdicts.len() > 1 && report.figures.is_empty() == (name == "abm-cost"), "{name}");
         if let Some(directory) = std::env::var_os("GANNET_FIGURES") {
-            report.write(&std::path::Path::new(&directory).join(name)).unwrap();
+            report.write(&std::path::Path::new(&directory).join(name), "").unwrap();
             gannet_rt::outln!("{}", report.table());
         }
         if !report.figures.is_empty() {

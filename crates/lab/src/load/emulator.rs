@@ -4,7 +4,7 @@
 //! and finding the next costs the same for ten mobiles and for a million. A deadline that has lost its meaning is
 //! recognised when its turn comes.
 
-use super::cells::{Bvc, Cell, Nse};
+use super::bvc::{Bvc, Cell, Nse};
 use super::config::{GTP_C, GTP_U, LoadConfig};
 use super::mobile::{Goal, Mobile, Phase, Profile, User};
 use super::security::{Secrets, UserCipher};

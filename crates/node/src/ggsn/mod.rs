@@ -15,6 +15,7 @@
 mod addresses;
 mod advertise;
 mod bundle;
+mod classifier;
 mod context;
 mod control;
 mod notify;

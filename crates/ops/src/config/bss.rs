@@ -14,7 +14,7 @@ mod commands;
 use super::compression::HasCompression;
 use super::links::HasLinks;
 use super::{Common, ConfigText};
-use crate::vty::{Element, Grammar, Node, Problem};
+use crate::vty::{Action, CommandError, Edit, Element, Grammar, Node, Problem};
 use core::net::Ipv4Addr;
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::llc::abm::LinksConfig;
@@ -440,6 +440,16 @@ pub enum EndpointChange {
         /// For data.
         data: u8,
     },
+}
+
+/// Adds a command that changes the configuration.
+fn set(
+    grammar: &mut Grammar<Bss>,
+    pattern: &'static str,
+    help: &str,
+    set: fn(&mut Edit<'_, BssConfig>) -> Result<(), CommandError>,
+) {
+    grammar.add(&[Node::Bss], pattern, help, Action::<Bss>::Set(set));
 }
 
 impl Element for Bss {

@@ -4,6 +4,7 @@ pub mod access;
 mod charging;
 mod commands;
 mod mobility;
+mod ns;
 mod operations;
 mod osmocom;
 mod service;
@@ -13,10 +14,9 @@ mod updates;
 pub use access::{Access, Policy};
 pub use charging::Charging;
 pub use mobility::Mobility;
-pub use operations::{NsSelection, NsvcChange, SgsnOperation, Whom};
+pub use operations::{LocationAnswer, NsSelection, NsvcChange, SgsnOperation, Update, Whom};
 pub use service::{Admission, BusyPoll, Ceilings, GbOutput, Ingress, Service};
 pub use sessions::Sessions;
-pub use updates::{LocationAnswer, Update};
 
 use super::compression::HasCompression;
 use super::gtp::{Gn, HasGn};
@@ -396,8 +396,9 @@ impl Element for Sgsn {
 
     fn install(grammar: &mut Grammar<Self>) {
         commands::install(grammar);
-        super::ns::install(grammar);
+        ns::install(grammar);
         operations::install(grammar);
+        updates::install(grammar);
     }
 
     fn write(config: &SgsnConfig, text: &mut ConfigText) {

@@ -5,7 +5,7 @@ use super::abm::{
     ABM_SAPIS, Abm, Link, Options, Received, Refused, Shared, State, Unnumbered, Windows, place_of,
 };
 use super::cipher::Direction;
-use super::layer3::Block;
+use super::xid::Kind;
 use super::{EstablishIndication, LlcContext, LlcOutput, U, slot_of};
 use crate::few::Few;
 use core::ops::Range;
@@ -34,6 +34,19 @@ pub struct Terms {
     pub shared: Shared,
     /// Layer 3's own part.
     pub layer3: Option<Vec<u8>>,
+}
+
+/// A block that layer 3 has given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Block {
+    pub(super) slot: u8,
+    /// It went out with the command that waits for its response.
+    pub(super) is_sent: bool,
+    /// What goes with it: of LLC's own parameters, where they were asked for while a block was under way.
+    pub(super) n201: (u16, u16),
+    pub(super) kind: Kind,
+    /// `None` for version 0 of SNDCP.
+    pub(super) octets: Option<Box<[u8]>>,
 }
 
 /// Those of them that are not in ADM, and what else only few contexts have: for all the others this is no memory.

@@ -17,6 +17,7 @@ pub mod cipher;
 mod layer3;
 mod links;
 mod llme;
+mod parameters;
 mod primitives;
 mod saps;
 mod ui;

@@ -1,16 +1,15 @@
 //! Carries out what the state machine of an NS-VC decides: PDUs, timers, indications.
 
 use super::claims;
+use super::sending::transmit;
 use super::sns;
 use super::vc::{Action, Block, Event, NsTimer, Reset, Test, Use, VcIndex, VcOrigin, VcState, step, step_ip};
-use super::{DEATH, FORGET_AFTER, NsEntity, NsOutput, NsRole, NsStatus, STATUS_ANSWERS_PER_S, octets};
-use crate::allowance::Allowance;
-use core::net::SocketAddr;
+use super::{DEATH, FORGET_AFTER, NsEntity, NsOutput, NsRole, NsStatus, STATUS_ANSWERS_PER_S};
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Duration;
 use gannet_machine::timers::TimerKey;
 use gannet_machine::trace::{Category, Level};
-use gannet_machine::{Batch, Context, Port};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::Nsvci;
 use gannet_wire::ns::{Cause, Pdu, Status};
 
@@ -265,34 +264,4 @@ impl NsEntity {
             vc.deadlines.arm(key, cx.timers);
         }
     }
-}
-
-/// Sends an NS-STATUS to an address that has no NS-VC, if strangers did not get too many already.
-pub(super) fn answer_stranger(
-    allowance: &mut Allowance,
-    cx: &mut Context<'_>,
-    (port, peer): (Port, SocketAddr),
-    status: Status,
-    out: &mut Batch<NsOutput>,
-) {
-    if allowance.take(cx.now, super::STRANGER_ANSWERS_PER_S) {
-        transmit(cx, port, peer, &Pdu::Status(status), out);
-    }
-}
-
-/// Puts a PDU into a frame of its own; its octets, or `None` where no frame is free.
-pub(super) fn transmit(
-    cx: &mut Context<'_>,
-    port: Port,
-    peer: SocketAddr,
-    pdu: &Pdu,
-    out: &mut Batch<NsOutput>,
-) -> Option<u64> {
-    let Some(frame) = cx.frames.copy_of(&pdu.to_vec()) else {
-        cx.drop(Drop::NoFrame, None);
-        return None;
-    };
-    let sent = octets(&frame);
-    out.push(NsOutput::Transmit { port, peer, frame });
-    Some(sent)
 }

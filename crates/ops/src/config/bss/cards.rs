@@ -1,8 +1,7 @@
 //! The cards and ciphers of mobiles. Keys stand in the configuration and nowhere else: no error repeats them.
 
 use super::super::ConfigText;
-use super::Mobiles;
-use super::commands::set;
+use super::{Mobiles, set};
 use crate::Bss;
 use crate::vty::{Args, CommandError, Grammar};
 use gannet_proto::auth::cards::{Cards, Variant};

@@ -2,6 +2,7 @@
 
 use super::{
     BssConfig, BssOperation, EndpointChange, FilterOrder, GbDialect, PdpType, QosRequest, TunDevices, cards,
+    set,
 };
 use crate::Bss;
 use crate::config::{ConfigText, compression, links};
@@ -116,15 +117,6 @@ pub(super) fn install(grammar: &mut Grammar<Bss>) {
     links::install(grammar, Node::Bss);
     install_show(grammar);
     install_operate(grammar);
-}
-
-pub(super) fn set(
-    grammar: &mut Grammar<Bss>,
-    pattern: &'static str,
-    help: &str,
-    set: fn(&mut Edit<'_, BssConfig>) -> Done,
-) {
-    grammar.add(&[Node::Bss], pattern, help, Action::<Bss>::Set(set));
 }
 
 fn install_addresses(grammar: &mut Grammar<Bss>) {

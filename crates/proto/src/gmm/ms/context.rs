@@ -1,7 +1,6 @@
 //! The state of one mobile, and the steps that every procedure shares.
 
 use super::GmmMsAction;
-use super::non_gprs::NonGprs;
 use crate::about::About as _;
 use crate::auth::Res;
 use crate::gmm::{MmState, NSAPIS, T3302_DEFAULT, T3312_DEFAULT, T3314_DEFAULT, TemporaryIdentity, span};
@@ -61,6 +60,31 @@ pub enum Service {
     NoCell,
     /// NO-IMSI: the card is invalid for GPRS until the mobile is switched off.
     NoImsi,
+}
+
+/// How a mobile that asks for combined procedures stands with non-GPRS services.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum NonGprs {
+    /// The next procedure asks for them.
+    #[default]
+    Wanted,
+    /// IMSI attached.
+    Attached,
+    /// IMSI detached by its user.
+    Detached,
+    /// The network has none for it (causes 2 and 18), and is not asked until the mobile was switched off.
+    Refused,
+}
+
+impl core::fmt::Display for NonGprs {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Wanted => "wanted",
+            Self::Attached => "attached",
+            Self::Detached => "detached",
+            Self::Refused => "refused",
+        })
+    }
 }
 
 /// The timers of one mobile (clause 11.2.2).

@@ -1,7 +1,6 @@
 //! GPRS detach (clause 4.7.4), the mobile's side.
 
-use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
-use super::non_gprs::NonGprs;
+use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, NonGprs, Service};
 use super::{GmmMsAction, GmmMsConfig};
 use gannet_machine::{Batch, Context};
 use gannet_wire::l3::gmm::{DetachAcceptMt, DetachRequestMo, DetachRequestMt};

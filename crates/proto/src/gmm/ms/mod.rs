@@ -21,8 +21,7 @@ mod update;
 #[cfg(test)]
 mod tests;
 
-pub use context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
-pub use non_gprs::NonGprs;
+pub use context::{GmmMsContext, GmmMsState, GmmMsTimer, NonGprs, Service};
 
 use super::MmState;
 use crate::about::About as _;

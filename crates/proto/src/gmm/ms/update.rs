@@ -1,7 +1,6 @@
 //! Routing area updating (clause 4.7.5.1), the mobile's side: into a new routing area, and periodic.
 
-use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
-use super::non_gprs::NonGprs;
+use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, NonGprs, Service};
 use super::{GmmMsAction, GmmMsConfig};
 use crate::gmm::span;
 use gannet_machine::{Batch, Context};

@@ -1,8 +1,7 @@
 //! GPRS attach (clause 4.7.3), and the steps from a known subscriber to an accepted one that the routing area update
 //! shares with it.
 
-use super::context::{Authentication, GmmState, Procedure, Waiting};
-use super::orders::Orders;
+use super::context::{Authentication, GmmState, Orders, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
 use crate::about::About as _;
 use crate::gmm::{MmState, TemporaryIdentity, fingerprint};

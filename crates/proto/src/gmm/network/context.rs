@@ -1,6 +1,5 @@
 //! The state of one mobile in the SGSN, and the steps that every procedure shares.
 
-use super::orders::Orders;
 use super::{GmmAction, GmmConfig};
 use crate::about::About as _;
 use crate::auth::AuthTicket;
@@ -83,6 +82,44 @@ impl GmmTimer {
     #[must_use]
     pub fn from_index(index: usize) -> Option<Self> {
         Self::ALL.get(index).copied()
+    }
+}
+
+/// A set of orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Orders(u8);
+
+impl Orders {
+    pub const AUTHENTICATE: Self = Self(1);
+    pub const REALLOCATE: Self = Self(2);
+    pub const INFORM: Self = Self(4);
+    /// [`Orders::AUTHENTICATE`] is being obeyed: the mobile is challenged, whatever key it says that it has.
+    pub(super) const CHALLENGE: Self = Self(8);
+
+    /// Is there any that is not being obeyed?
+    pub const fn any(self) -> bool {
+        self.0 & (Self::AUTHENTICATE.0 | Self::REALLOCATE.0 | Self::INFORM.0) != 0
+    }
+
+    /// Must the mobile be challenged in any case?
+    pub const fn want_a_challenge(self) -> bool {
+        self.0 & Self::CHALLENGE.0 != 0
+    }
+
+    /// Nothing of it is obeyed any longer.
+    pub const fn obeyed(&mut self) {
+        self.0 &= !Self::CHALLENGE.0;
+    }
+
+    pub(super) const fn insert(&mut self, order: Self) {
+        self.0 |= order.0;
+    }
+
+    /// Takes one out; false where it is not there.
+    pub(super) const fn take(&mut self, order: Self) -> bool {
+        let is_there = self.0 & order.0 != 0;
+        self.0 &= !order.0;
+        is_there
     }
 }
 

@@ -37,7 +37,7 @@ pub use stranger::{Stranger, answer_to_stranger};
 use super::{Cell, MmState, T3312_DEFAULT, T3314_DEFAULT, TemporaryIdentity};
 use crate::about::About as _;
 use crate::auth::{AuthDecision, AuthQuestion, AuthTicket};
-use context::Waiting;
+use context::{Orders, Waiting};
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Duration;
 use gannet_machine::trace::Level;
@@ -49,7 +49,6 @@ use gannet_wire::l3::ie::{
     DetachTypeMt, DrxParameter, GmmCause, GprsTimer, MsRadioAccessCapability, PTmsiSignature,
     PdpContextStatus, ReceiveNpduNumbers,
 };
-use orders::Orders;
 use serde::{Deserialize, Serialize};
 
 /// What an operator may choose. The defaults are those of clause 11.2.2.

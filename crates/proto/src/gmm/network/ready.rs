@@ -1,7 +1,6 @@
 //! The MM state (03.60 clause 6.1 [23.060]): READY, STANDBY and IDLE, cell updates, paging, and reachability.
 
-use super::context::{GmmTimer, Waiting};
-use super::orders::Orders;
+use super::context::{GmmTimer, Orders, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext, Uplink};
 use crate::about::About as _;
 use crate::gmm::{Cell, MmState, span};

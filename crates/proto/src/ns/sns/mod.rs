@@ -16,7 +16,7 @@ mod initial;
 #[cfg(test)]
 pub(super) mod tests;
 
-use super::procedures::{answer_stranger, transmit};
+use super::sending::{answer_stranger, transmit};
 use super::vc::{VcIndex, VcOrigin};
 use super::{FORGET_AFTER, NsEntity, NsError, NsOutput, NsRole};
 use change::Procedure;
