@@ -272,7 +272,9 @@ fn experiment(name: &str, options: &Options, strict: bool) -> Result<ExitCode, S
         return Err(format!("there is no experiment '{name}'; there are: {}", names.join(", ")));
     };
     let report = (experiment.run)(options)?;
-    report.write(&options.out).map_err(|error| format!("{}: {error}", options.out.display()))?;
+    report
+        .write(&options.out, experiment.purpose)
+        .map_err(|error| format!("{}: {error}", options.out.display()))?;
     gannet_rt::out!("{}", report.table());
     for remark in &report.remarks {
         gannet_rt::outln!("{remark}");

@@ -14,7 +14,8 @@ mod commands;
 use super::compression::HasCompression;
 use super::links::HasLinks;
 use super::{Common, ConfigText};
-use crate::vty::{Action, CommandError, Edit, Element, Grammar, Node, Problem};
+use crate::config::Element;
+use crate::grammar::{Action, CommandError, Commands, Edit, Grammar, Node, Problem};
 use core::net::Ipv4Addr;
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::llc::abm::LinksConfig;
@@ -452,10 +453,12 @@ fn set(
     grammar.add(&[Node::Bss], pattern, help, Action::<Bss>::Set(set));
 }
 
-impl Element for Bss {
+impl Commands for Bss {
     type Config = BssConfig;
     type Operation = BssOperation;
+}
 
+impl Element for Bss {
     const NAME: &'static str = "bss";
     const VTY_PORT: u16 = 4290;
     const CTRL_PORT: u16 = 4291;

@@ -3,7 +3,7 @@
 //! Timers are in seconds (08.16 clause 7 [48.016], table of timers).
 
 use super::ConfigText;
-use crate::vty::{Node, Problem};
+use crate::grammar::{Node, Problem};
 use core::net::SocketAddr;
 use gannet_wire::id::{Nsei, Nsvci};
 

@@ -23,7 +23,8 @@ use super::gtp::{Gn, HasGn};
 use super::links::HasLinks;
 use super::ns::NsConfig;
 use super::{Common, ConfigText};
-use crate::vty::{CommandError, Edit, Element, Grammar, Node, Problem};
+use crate::config::Element;
+use crate::grammar::{CommandError, Commands, Edit, Grammar, Node, Problem};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr};
 use gannet_proto::llc::abm::LinksConfig;
@@ -378,10 +379,12 @@ impl GmmTimers {
     }
 }
 
-impl Element for Sgsn {
+impl Commands for Sgsn {
     type Config = SgsnConfig;
     type Operation = SgsnOperation;
+}
 
+impl Element for Sgsn {
     const NAME: &'static str = "sgsn";
     const VTY_PORT: u16 = 4245;
     const CTRL_PORT: u16 = 4251;

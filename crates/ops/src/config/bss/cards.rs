@@ -3,7 +3,7 @@
 use super::super::ConfigText;
 use super::{Mobiles, set};
 use crate::Bss;
-use crate::vty::{Args, CommandError, Grammar};
+use crate::grammar::{Args, CommandError, Grammar};
 use gannet_proto::auth::cards::{Cards, Variant};
 use gannet_proto::auth::comp128::Comp128;
 use gannet_proto::auth::key::Key128;

@@ -6,13 +6,11 @@ use super::{
 };
 use crate::Bss;
 use crate::config::{ConfigText, compression, links};
-use crate::vty::common::OPERATING;
-use crate::vty::{Action, Args, CommandError, Edit, Grammar, Node};
+use crate::grammar::common::OPERATING;
+use crate::grammar::{Action, Args, CommandError, Grammar, Node};
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::{Nsapi, Nsei};
 use gannet_wire::l3::ie::Component;
-
-type Done = Result<(), CommandError>;
 
 /// Writes the node `bss`.
 pub(super) fn write(config: &BssConfig, text: &mut ConfigText) {

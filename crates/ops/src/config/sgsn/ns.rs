@@ -3,7 +3,7 @@
 use super::super::ns::{DEFAULT_WEIGHTS, NsBind, NsNse, NsNsvc};
 use super::SgsnConfig;
 use crate::Sgsn;
-use crate::vty::{Action, CommandError, Edit, Grammar, Node};
+use crate::grammar::{Action, CommandError, Edit, Grammar, Node};
 use core::net::{IpAddr, SocketAddr};
 use gannet_wire::id::{Nsei, Nsvci};
 

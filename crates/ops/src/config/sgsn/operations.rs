@@ -2,8 +2,8 @@
 
 use super::{GmmTimer, SgsnConfig};
 use crate::Sgsn;
-use crate::vty::common::OPERATING;
-use crate::vty::{Action, Args, CommandError, Grammar, Node};
+use crate::grammar::common::OPERATING;
+use crate::grammar::{Action, Args, CommandError, Grammar, Node};
 use core::fmt::Write as _;
 use gannet_wire::id::{Bvci, Imsi, Nsapi, Nsei, Nsvci};
 

@@ -2,7 +2,7 @@
 
 use super::operations::{LocationAnswer, Parsed, SgsnOperation, Update, imsi};
 use crate::Sgsn;
-use crate::vty::{Action, Args, Grammar, Node};
+use crate::grammar::{Action, Args, Grammar, Node};
 
 impl LocationAnswer {
     fn named(word: &str) -> Self {
