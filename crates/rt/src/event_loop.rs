@@ -362,7 +362,7 @@ impl EventLoop {
         let enough = self.drivers.iter().any(|driver| driver.has_enough());
         self.io.receive_rest(hurry, enough);
         for driver in &mut self.drivers {
-            driver.wake(self.io.now);
+            driver.wake(&mut self.io);
         }
         self.work(true, None);
         let began = self.io.clock.now();

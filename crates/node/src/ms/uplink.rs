@@ -1,9 +1,10 @@
 //! From the mobile to the radio: N-PDU → SNDCP → LLC → emulated Um.
 
 use super::mobile::Suspension;
-use super::{Ms, UM, owner};
+use super::{Ms, Owner, UM};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
+use gannet_machine::timers::TimerName as _;
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Context, Peer};
 use gannet_proto::about::About as _;
@@ -160,7 +161,7 @@ impl Ms {
 
     pub(super) fn arm_llc(&mut self, cx: &mut Context<'_>, index: u32) {
         if let Some(mobile) = self.mobiles.get_mut(index as usize) {
-            mobile.llc.arm(owner::key(owner::LLC, index), cx.timers);
+            mobile.llc.arm(Owner::Llc.key(index, 0), cx.timers);
         }
     }
 }

@@ -6,6 +6,7 @@ use super::contexts::ContextRef;
 use super::flows::Ingress;
 use super::held::{HeldKind, HeldPdu};
 use super::mobile::Mobile;
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -209,7 +210,7 @@ impl Sgsn {
         }
         let receiver = Receiver { slot: slot.index, whose: mobile.imsi(), compresses: false };
         let n_pdu = mobile.unitdata_indication(cx, &mut self.reassembler, receiver, sapi, frame);
-        self.reassembler.arm(super::owner::reassembly_key(), cx.timers);
+        self.reassembler.arm(Owner::Reassembly.of_node(), cx.timers);
         if let Some(n_pdu) = n_pdu {
             self.n_pdu_uplink(cx, slot, n_pdu);
         }

@@ -1,10 +1,10 @@
 //! From Gb to Gn: UL-UNITDATA → LL-PDU → layer 3 or N-PDU → GTP.
 
+use super::Sgsn;
 use super::arriving::Arrived;
 use super::claimants::Speaker;
 use super::directory::BvcAddress;
-use super::mobility::mobile_key;
-use super::{Sgsn, owner};
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -93,7 +93,7 @@ impl Sgsn {
         }
         let whose = mobile.gmm.imsi();
         let intact = mobile.llc.receive_deciphered(cx, whose, frame, done.as_ref(), &mut outputs);
-        mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+        mobile.llc.arm(Owner::Llc.of_mobile(slot), cx.timers);
         self.counted(slot);
         self.received(cx, slot, from, intact, &mut outputs);
         self.scratch.llc = outputs;
@@ -200,7 +200,7 @@ impl Sgsn {
     /// T200 of a mobile's LLC may be due.
     pub(super) fn wake_llc(&mut self, cx: &mut Context<'_>, slot: Slot) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        if mobile.llc.sleeps_on(cx.now, mobile_key(owner::LLC, slot), cx.timers) {
+        if mobile.llc.sleeps_on(cx.now, Owner::Llc.of_mobile(slot), cx.timers) {
             return;
         }
         if mobile.sndcp().is_some() {
@@ -209,7 +209,7 @@ impl Sgsn {
         }
         let mut outputs = Batch::default();
         mobile.llc.wake(cx, mobile.gmm.imsi(), &mut outputs);
-        mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+        mobile.llc.arm(Owner::Llc.of_mobile(slot), cx.timers);
         let tlli = mobile.gmm.tlli();
         while let Some(output) = outputs.pop() {
             if let LlcOutput::Transmit { frame, .. } = output {

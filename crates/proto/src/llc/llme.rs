@@ -84,7 +84,7 @@ impl LlcContext {
     pub(super) fn restart(&mut self, out: &mut Batch<LlcOutput>) {
         self.saps = Saps::new();
         self.outstanding = Outstanding::default();
-        self.deadlines.clear(LlcTimer::T200 as usize);
+        self.deadlines.clear(LlcTimer::T200);
         self.end_links(out);
     }
 }

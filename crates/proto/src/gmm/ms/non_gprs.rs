@@ -175,7 +175,7 @@ impl GmmMsContext {
             }
             // An update goes first.
             (GmmMsState::Registered, Service::Normal | Service::Attempting, NonGprs::Attached)
-                if self.deadlines.is_set(GmmMsTimer::Retry as usize) =>
+                if self.deadlines.is_set(GmmMsTimer::Retry) =>
             {
                 self.wants_imsi_detach = true;
             }
@@ -228,11 +228,11 @@ impl GmmMsContext {
         self.wants_imsi_attach = false;
         match self.service {
             Service::ImsiDetachInitiated => {
-                self.deadlines.clear(GmmMsTimer::Procedure as usize);
+                self.deadlines.clear(GmmMsTimer::Procedure);
                 self.service = Service::Normal;
             }
             Service::AttemptingMm => {
-                self.deadlines.clear(GmmMsTimer::Retry as usize);
+                self.deadlines.clear(GmmMsTimer::Retry);
                 self.attempts = 0;
                 self.service = Service::Normal;
             }

@@ -198,7 +198,7 @@ impl GmmContext {
     pub(super) fn registered(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
         let attach = self.rest.procedure == Procedure::Attach || self.rest.waiting == Waiting::NewPtmsi;
         let update = self.rest.procedure == Procedure::Update && !attach;
-        self.rest.deadlines.clear(super::GmmTimer::ImplicitDetach as usize);
+        self.rest.deadlines.clear(super::GmmTimer::ImplicitDetach);
         self.enter_ready(cx, cfg, out);
         self.settle();
         if attach {

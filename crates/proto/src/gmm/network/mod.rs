@@ -369,7 +369,7 @@ impl GmmContext {
     /// Takes all deadlines that are due. To be called when the node was woken for this context.
     pub fn expire(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
         self.rest.deadlines.woken(cx.now);
-        while let Some(timer) = self.rest.deadlines.pop_due(cx.now).and_then(GmmTimer::from_index) {
+        while let Some(timer) = self.rest.deadlines.pop_due(cx.now) {
             self.handle(cx, cfg, GmmEvent::Timer(timer), out);
         }
     }
