@@ -3,9 +3,9 @@
 use super::neighbours::Beside;
 use super::saturation::Saturation;
 use super::service::{Downloads, Pings};
-use crate::ed::Candidate;
-use crate::ed::stats::Samples;
 use crate::figure::Point;
+use crate::measure::Candidate;
+use crate::measure::stats::Samples;
 use crate::report::Verdict;
 use gannet_machine::drops::Drop;
 use serde_json::{Value, json};

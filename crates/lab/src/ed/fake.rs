@@ -1,9 +1,9 @@
 //! A laboratory that is arithmetic: what the experiments conclude from a machine that is known.
 
-use super::account::{CoreTime, Delay, GroupCount, Step};
-use super::bench::{Again, Bench, Sizes};
-use super::conditions::Conditions;
-use super::{Bare, Candidate, Chain, Group, Lab, Lower, Offer, Setup};
+use crate::measure::account::{CoreTime, Delay, GroupCount, Step};
+use crate::measure::bench::{Again, Bench, Sizes};
+use crate::measure::conditions::Conditions;
+use crate::measure::{Bare, Candidate, Chain, Group, Lab, Lower, Offer, Setup};
 use crate::report::{Options, Report, Size};
 use std::collections::BTreeMap;
 

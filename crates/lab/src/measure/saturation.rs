@@ -244,12 +244,6 @@ pub fn bare_groups(bare: Bare, setup: &Setup, load: f64, blocked: f64) -> Vec<Gr
     groups
 }
 
-/// True where everybody got what he is entitled to.
-#[must_use]
-pub fn is_whole(step: &Step) -> bool {
-    step.is_whole(WHOLE) && step.wrong == 0
-}
-
 /// One saturation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Saturation {
