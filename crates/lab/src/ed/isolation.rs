@@ -15,7 +15,6 @@ use crate::measure::bench::{Again, Axis, Bench, Runner};
 use crate::measure::loads::{GUESS_CIPHERED_PPS, KBPS, KBPS_WITH_WORK, WORK_NS};
 use crate::measure::saturation::{Found, ROUGH, cap, s_f};
 use crate::measure::shares::{SHARE_END, SHARED, Shares, curves, note};
-use crate::measure::stats::Samples;
 use crate::measure::{Candidate, Setup, osmo};
 use crate::report::{at_least, greatest, least};
 use serde_json::json;

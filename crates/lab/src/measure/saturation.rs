@@ -1,6 +1,5 @@
 //! Saturation, and what the machine itself can do: searches over steps, for SGSNs and for bare loops.
 
-use super::account::Step;
 use super::bench::{Again, Axis, Bench, Runner, everybody};
 use super::conditions::Conditions;
 use super::search::{Bracket, WHOLE};
