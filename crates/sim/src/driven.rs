@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a machine wakes itself without end at 0.000000000: T9999 1000 times")]
+    #[should_panic(expected = "a machine wakes itself without end at 0.000000: T9999 1000 times")]
     fn a_machine_that_wakes_itself_without_end_is_named() {
         let mut endless = Driven::new(Endless, Quiet::default(), Rng::seeded(1), FramePool::new(1));
         endless.give(Instant::ZERO, Input::Command(()), |_| {}, |()| {});
