@@ -8,7 +8,7 @@ use gannet_lab::load::USERS_MAX;
 use gannet_lab::load::traffic::ANSWER_AFTER_MAX;
 use gannet_lab::mock_cipher::MockCipher;
 use gannet_lab::report::{Options, Size};
-use gannet_lab::{busy, ed, experiments, http};
+use gannet_lab::{busy, ed, experiments, http, measure};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -129,7 +129,7 @@ pub struct StepArguments {
     #[arg(long)]
     lowered: bool,
     /// What each mobile negotiates, kbit/s
-    #[arg(long, default_value_t = ed::throughput::KBPS)]
+    #[arg(long, default_value_t = measure::loads::KBPS)]
     kbps: u32,
     /// From the mobiles to the GGSN; with --lowered just without policing, since nothing lowers R on the way up
     #[arg(long)]
@@ -210,7 +210,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             experiment(&name, &Options { size, seed, out, progress }, strict)
         }
         LabCommand::Chain { candidate, check, out } => {
-            let candidate = ed::Candidate::named(&candidate)
+            let candidate = measure::Candidate::named(&candidate)
                 .ok_or_else(|| format!("there is no candidate '{candidate}'"))?;
             let check =
                 ed::check::Check::named(&check).ok_or_else(|| format!("there is no check '{check}'"))?;
@@ -245,7 +245,8 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             Ok(ExitCode::SUCCESS)
         }
         LabCommand::Bare { name, users, real_time, cells, peer, port, work_ns } => {
-            let bare = ed::Bare::named(&name).ok_or_else(|| format!("there is no bare loop '{name}'"))?;
+            let bare =
+                measure::Bare::named(&name).ok_or_else(|| format!("there is no bare loop '{name}'"))?;
             let peer = ed::bed::parse_ethernet(&peer).ok_or_else(|| format!("'{peer}' is no address"))?;
             ed::bare::run(&ed::bare::Options { bare, users, real_time, cells, peer, port, work_ns })?;
             Ok(ExitCode::SUCCESS)
@@ -272,7 +273,9 @@ fn experiment(name: &str, options: &Options, strict: bool) -> Result<ExitCode, S
         return Err(format!("there is no experiment '{name}'; there are: {}", names.join(", ")));
     };
     let report = (experiment.run)(options)?;
-    report.write(&options.out).map_err(|error| format!("{}: {error}", options.out.display()))?;
+    report
+        .write(&options.out, experiment.purpose)
+        .map_err(|error| format!("{}: {error}", options.out.display()))?;
     gannet_rt::out!("{}", report.table());
     for remark in &report.remarks {
         gannet_rt::outln!("{remark}");

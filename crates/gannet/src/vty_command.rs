@@ -1,7 +1,7 @@
 //! `gannet vty`: commands in a node's VTY, from the command line or from standard input.
 
 use clap::Args;
-use gannet_ops::vty::Element;
+use gannet_ops::config::Element;
 use gannet_ops::vty::client::{Session, is_refusal};
 use gannet_ops::{Bss, Ggsn, Sgsn};
 use std::io::{self, BufRead, IsTerminal, Write as _};

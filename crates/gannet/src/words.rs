@@ -6,11 +6,11 @@ use crate::ggsn::GgsnNode;
 use crate::node::Node;
 use crate::sgsn::SgsnNode;
 use gannet_ops::config;
+use gannet_ops::grammar::{Action, Commands, Grammar, Node as Place};
 use gannet_ops::vty::osmocom::samples;
-use gannet_ops::vty::{Action, Element, Grammar, Node as Place};
 
 /// What a node is made of, as text.
-type Made<N> = fn(&<<N as Node>::Element as Element>::Config) -> Option<String>;
+type Made<N> = fn(&<<N as Node>::Element as Commands>::Config) -> Option<String>;
 
 fn made<N: Node>(text: &str, of: Made<N>) -> Option<String> {
     let config = config::read::<N::Element>("x", text).ok()?.config;

@@ -1,7 +1,7 @@
 //! The experiments by name.
 
 use crate::ed;
-use crate::ed::bench::{run, run_ciphered};
+use crate::ed::{run, run_ciphered};
 use crate::report::{Options, Report};
 
 /// One experiment.

@@ -16,6 +16,7 @@ pub mod http;
 pub mod interop;
 pub mod load;
 pub mod losses;
+pub mod measure;
 pub mod mock_cipher;
 pub mod qos_cell;
 pub mod report;

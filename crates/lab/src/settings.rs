@@ -3,7 +3,6 @@
 //! What was there before is written down first (in `/run/gannet-lab`), so that whoever starts next puts it back where a
 //! laboratory was killed: [`put_back_leftovers`].
 
-use crate::testbed::is_ours;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::path::{Path, PathBuf};
 
@@ -50,6 +49,17 @@ impl Drop for Changed {
         let _ = std::fs::write(&self.path, &self.before);
         let _ = std::fs::remove_file(&self.note);
     }
+}
+
+/// Does a process of this program have this number? One that was killed and not yet waited for has no command line.
+pub(crate) fn is_ours(pid: u32) -> bool {
+    let name = std::env::args_os().next().map(PathBuf::from);
+    let name = name.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let command = String::from_utf8_lossy(&command).into_owned();
+    let program = command.split('\0').next().and_then(|path| Path::new(path).file_name()?.to_str());
+    // Also one that was installed under another name.
+    program.is_some_and(|program| program.starts_with("gannet") || name.as_deref() == Some(program))
 }
 
 /// Puts back what laboratories have changed that are no longer there.

@@ -7,6 +7,7 @@
 //! made. A second one ends this process at once: the programs that it has started end with it, and the next run removes the
 //! namespaces.
 
+use crate::settings::{is_ours, put_back_leftovers};
 use gannet_rt::ProcessSignal;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -270,7 +271,7 @@ pub fn join(
 /// Ends what runs whose process is gone have left behind: the programs in their namespaces, the namespaces, and settings of the
 /// kernel.
 pub fn remove_leftovers() {
-    crate::settings::put_back_leftovers();
+    put_back_leftovers();
     let Ok(entries) = std::fs::read_dir("/run/netns") else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -285,17 +286,6 @@ pub fn remove_leftovers() {
             let _ = ip(&["netns", "del", &name]);
         }
     }
-}
-
-/// Does a process of this program have this number? One that was killed and not yet waited for has no command line.
-pub(crate) fn is_ours(pid: u32) -> bool {
-    let name = std::env::args_os().next().map(PathBuf::from);
-    let name = name.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let command = String::from_utf8_lossy(&command).into_owned();
-    let program = command.split('\0').next().and_then(|path| Path::new(path).file_name()?.to_str());
-    // Also one that was installed under another name.
-    program.is_some_and(|program| program.starts_with("gannet") || name.as_deref() == Some(program))
 }
 
 /// Tells a process, where it is still there.

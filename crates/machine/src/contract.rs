@@ -223,6 +223,10 @@ pub trait Machine {
     /// Appends what is to be sent or told now. A node with much to do does a small part of it in each call, so that the
     /// driver can look at what arrives in between; see [`Machine::has_work`].
     fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<Self::Event, Self::Rule>>);
+    /// What a wake-up is for, in words for the log. To be asked before the wake-up is given.
+    fn timer_name(&self, _key: TimerKey) -> &'static str {
+        "a timer without a name"
+    }
     /// True where [`Machine::poll_output`] has more to do at this very moment, also if its last call appended nothing.
     fn has_work(&self) -> bool {
         false

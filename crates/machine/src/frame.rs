@@ -4,7 +4,7 @@
 //! ([`Frame::push`]); the FCS goes to the back ([`Frame::append`]). The code above does not notice where a frame
 //! has its home: on the heap, or in memory that the kernel shares (the UMEM of AF_XDP sockets).
 
-use crate::kept::Keeper;
+use crate::kept::{self, Keeper};
 use crate::prefetch::Prefetch;
 use core::cell::{Cell, RefCell};
 use core::fmt;
@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 /// Octets of one buffer.
 pub const FRAME_SIZE: usize = 2048;
+const _: () = assert!(kept::LARGEST == FRAME_SIZE);
 /// Octets in front of the payload of a fresh frame, for Ethernet, IP, UDP, NS, BSSGP, LLC and SNDCP headers.
 pub const HEADROOM: usize = 256;
 /// Octets of a datagram that fit behind the headroom.

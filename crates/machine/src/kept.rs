@@ -17,8 +17,7 @@ use std::rc::Rc;
 const SMALLEST: usize = 64;
 /// How many sizes there are: the largest slots hold what a frame holds.
 const SIZES: usize = 6;
-const LARGEST: usize = SMALLEST << (SIZES - 1);
-const _: () = assert!(LARGEST == crate::frame::FRAME_SIZE);
+pub(crate) const LARGEST: usize = SMALLEST << (SIZES - 1);
 /// Octets of memory that are taken at once.
 const CHUNK: usize = 1 << 17;
 const _: () = assert!(CHUNK / LARGEST == WORD);

@@ -1,6 +1,7 @@
 //! How a person operates a node: configuration, VTY, views.
 //!
-//! - [`vty`]: the grammar of commands, telnet sessions that run it, and the server that owns the sockets.
+//! - [`grammar`]: the commands, and how a line finds the one that it means.
+//! - [`vty`]: telnet sessions that run them, and the server that owns the sockets.
 //! - [`config`]: configuration files in the same grammar, and the plain structures they fill:
 //!   [`config::sgsn::SgsnConfig`], [`config::bss::BssConfig`], [`config::ggsn::GgsnConfig`].
 //! - [`metrics`]: every counter and gauge in one list, for Prometheus, statsd and persons; [`ctrl`]: the same and more for
@@ -8,12 +9,13 @@
 //! - [`store`]: where a node keeps what is to outlive a restart.
 //! - [`view`]: what `show …` prints, as plain structures that the program fills from its node.
 //!
-//! A kind of network element ([`vty::Element`]: [`Sgsn`], [`Bss`], [`Ggsn`]) joins the three: its configuration, its
+//! A kind of network element ([`config::Element`]: [`Sgsn`], [`Bss`], [`Ggsn`]) joins the three: its configuration, its
 //! operations, and the commands for both. The program implements [`vty::Operator`] for its node:
 //!
 //! ```
 //! use gannet_ops::{Ggsn, config, vty};
 //! use gannet_ops::config::ggsn::{GgsnConfig, GgsnOperation};
+//! use gannet_ops::grammar::{CommandError, Grammar};
 //! use gannet_machine::time::Duration;
 //! use gannet_machine::trace::{Category, Level};
 //!
@@ -21,18 +23,18 @@
 //!
 //! impl vty::Operator<Ggsn> for Node {
 //!     fn config(&self) -> &GgsnConfig { &self.config }
-//!     fn reconfigure(&mut self, new: GgsnConfig, _out: &mut String) -> Result<(), vty::CommandError> {
+//!     fn reconfigure(&mut self, new: GgsnConfig, _out: &mut String) -> Result<(), CommandError> {
 //!         self.config = new;
 //!         Ok(())
 //!     }
-//!     fn statistics(&mut self, _: vty::Statistics, out: &mut String) -> Result<(), vty::CommandError> {
+//!     fn statistics(&mut self, _: vty::Statistics, out: &mut String) -> Result<(), CommandError> {
 //!         out.push_str("nothing is counted\n");
 //!         Ok(())
 //!     }
-//!     fn execute(&mut self, operation: &GgsnOperation, out: &mut String) -> Result<(), vty::CommandError> {
+//!     fn execute(&mut self, operation: &GgsnOperation, out: &mut String) -> Result<(), CommandError> {
 //!         match operation {
 //!             GgsnOperation::ShowGgsn => out.push_str("nothing yet\n"),
-//!             other => return Err(vty::CommandError(format!("{other:?} is not there"))),
+//!             other => return Err(CommandError(format!("{other:?} is not there"))),
 //!         }
 //!         Ok(())
 //!     }
@@ -47,7 +49,7 @@
 //! let loaded = config::read::<Ggsn>("ggsn.cfg", "ggsn ggsn0\n gtp bind-ip 127.0.0.2\n").unwrap();
 //! let mut node = Node { config: loaded.config };
 //! let mut out = String::new();
-//! vty::run(&vty::Grammar::new(), &mut node, "show ggsn", &mut out).unwrap();
+//! vty::run(&Grammar::new(), &mut node, "show ggsn", &mut out).unwrap();
 //! assert_eq!(out, "nothing yet\n");
 //! ```
 
@@ -55,6 +57,7 @@ pub mod cdr;
 pub mod config;
 pub mod connections;
 pub mod ctrl;
+pub mod grammar;
 pub mod metrics;
 mod socket;
 pub mod store;

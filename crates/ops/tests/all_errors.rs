@@ -1,7 +1,7 @@
 //! A configuration that is wrong says all that is wrong with it, and what to write instead; one that is written loads again.
 
 use gannet_ops::config::ConfigError;
-use gannet_ops::vty::Element;
+use gannet_ops::config::Element;
 use gannet_ops::{Bss, Ggsn, Sgsn, config};
 use gannet_testkit::TempDir;
 

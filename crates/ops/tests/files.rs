@@ -1,9 +1,9 @@
 //! Configuration files: those of Osmocom's daemons load unchanged, what is written is read back, and errors say where.
 
+use gannet_ops::config::Element;
 use gannet_ops::config::ReporterKind;
 use gannet_ops::config::ggsn::GgsnConfig;
 use gannet_ops::config::sgsn::{GmmTimer, SgsnConfig};
-use gannet_ops::vty::Element;
 use gannet_ops::{Bss, Ggsn, Sgsn, config};
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::llc::abm::{LinkConfig, LinksConfig, Shared};

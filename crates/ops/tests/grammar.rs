@@ -1,8 +1,9 @@
 //! The grammar: finding commands, completing them, and its own consistency.
 
+use gannet_ops::config::Element;
 use gannet_ops::config::bss::BssOperation;
 use gannet_ops::config::sgsn::{NsSelection, SgsnOperation, Whom};
-use gannet_ops::vty::{Action, Element, Grammar, NoMatch, Node};
+use gannet_ops::grammar::{Action, Grammar, NoMatch, Node};
 use gannet_ops::{Bss, Ggsn, Sgsn};
 use gannet_wire::id::Nsapi;
 

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use gannet_ops::Sgsn;
+use gannet_ops::grammar::Grammar;
 use gannet_ops::vty::osmocom::{Fate, Theirs, commands, of_xml};
-use gannet_ops::vty::{Grammar, reference};
+use gannet_ops::vty::reference;
 use gannet_testkit::{Case, Need, run};
 use std::path::Path;
 use std::process::ExitCode;

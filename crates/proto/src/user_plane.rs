@@ -187,26 +187,33 @@ impl Said {
 /// SAPI 3 (04.64 clause 8.9, table 9 [44.064]).
 const AGAIN: Duration = Duration::from_secs(5);
 
+gannet_machine::timer_names! {
+    /// Our own, as long as T200 of SAPI 3 (04.64 clause 8.9).
+    enum AgainTimer {
+        Stalled = "the next try in acknowledged mode",
+    }
+}
+
 /// When what stands still in acknowledged mode ([`Sndcp::stalled`]) is tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Again(Deadlines<1>);
+pub struct Again(Deadlines<AgainTimer>);
 
 impl Again {
     /// After some time from now.
     pub fn later(&mut self, now: Instant) {
-        self.0.set(0, now + AGAIN);
+        self.0.set(AgainTimer::Stalled, now + AGAIN);
     }
 
     /// Now.
     pub fn now(&mut self, now: Instant) {
         self.0.woken(now);
-        self.0.set(0, now);
+        self.0.set(AgainTimer::Stalled, now);
     }
 
     /// After some time where something stands still and is not waited for already; says if something does.
     pub fn follow(&mut self, sndcp: &Sndcp, now: Instant) -> bool {
         let is_stalled = sndcp.stalled().next().is_some();
-        if is_stalled && !self.0.is_set(0) {
+        if is_stalled && !self.0.is_set(AgainTimer::Stalled) {
             self.later(now);
         }
         is_stalled
@@ -214,7 +221,7 @@ impl Again {
 
     /// There is nothing to try.
     pub fn clear(&mut self) {
-        self.0.clear(0);
+        self.0.clear(AgainTimer::Stalled);
     }
 
     /// Asks to be woken with this key.

@@ -4,13 +4,13 @@
 use crate::driver::{AnyDriver, Driver};
 use crate::io::Io;
 use crate::log::LogSink;
-use crate::tun::Tun;
+use crate::outside::Outside;
 use crate::watch::KernelPath;
 use core::fmt;
 use core::marker::PhantomData;
 use gannet_machine::frame::FramePool;
 use gannet_machine::time::Instant;
-use gannet_machine::{Context, Machine, Peer, Port};
+use gannet_machine::{Context, Machine};
 use gannet_trace::pcapng::Recorder;
 use mio::event::Source;
 use mio::{Interest, Token};
@@ -39,81 +39,6 @@ impl<M> Copy for MachineId<M> {}
 impl<M> fmt::Debug for MachineId<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "MachineId({})", self.index)
-    }
-}
-
-/// What the handler of a machine's events may do.
-pub struct Outside<'a> {
-    io: &'a mut Io,
-    machine: usize,
-}
-
-impl<'a> Outside<'a> {
-    pub(crate) const fn new(io: &'a mut Io, machine: usize) -> Self {
-        Self { io, machine }
-    }
-
-    /// The time of this round.
-    #[must_use]
-    pub const fn now(&self) -> Instant {
-        self.io.now
-    }
-
-    /// The sink of the loop.
-    pub const fn log(&mut self) -> &mut LogSink {
-        &mut self.io.log
-    }
-
-    /// Joins a TUN device to a port of the machine: to its slot for `Peer::Slot`, to the whole port for `Peer::Link`.
-    /// What was there before goes. `record_as` names the capture interface for its packets, where they are wanted.
-    ///
-    /// # Errors
-    /// Where the device cannot be polled.
-    pub fn attach_tun(
-        &mut self,
-        port: Port,
-        peer: Peer,
-        tun: Tun,
-        record_as: Option<&str>,
-    ) -> io::Result<()> {
-        self.io.attach_tun(self.machine, port, peer, tun, record_as)
-    }
-
-    /// Joins a TCP connection to a port of the machine: see [`crate::EventLoop::connect_tcp`]. What was there before goes.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn connect_tcp(&mut self, port: Port, config: &crate::TcpConfig) -> io::Result<()> {
-        self.io.connect_tcp(self.machine, port, config)
-    }
-
-    /// The TUN device at a port and slot.
-    #[must_use]
-    pub fn tun(&self, port: Port, peer: Peer) -> Option<&Tun> {
-        self.io.tun(self.machine, port, peer)
-    }
-
-    /// Leaves what comes to the device at a port and slot in the kernel, which drops what is too much for its queue as it
-    /// does for any slow device; with `false` it is received again. At most one batch that was received before comes after
-    /// this.
-    pub fn hold(&mut self, port: Port, peer: Peer, on: bool) {
-        self.io.hold(self.machine, port, peer, on);
-    }
-
-    /// Removes the socket or the device at a port; with `Peer::Slot` only that slot's.
-    pub fn detach(&mut self, port: Port, peer: Peer) {
-        self.io.detach(self.machine, port, peer);
-    }
-
-    /// Asks for the orderly end, as SIGTERM does.
-    pub const fn stop(&mut self) {
-        self.io.stop = true;
-    }
-}
-
-impl fmt::Debug for Outside<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Outside(machine {})", self.machine)
     }
 }
 

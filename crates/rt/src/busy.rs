@@ -5,12 +5,9 @@
 //! AF_XDP is but a companion, since the poll puts most packets into the rings. Interrupts stay off meanwhile
 //! (`SO_PREFER_BUSY_POLL` with `napi_defer_hard_irqs` and `gro_flush_timeout`, which are put back at the end).
 
-use crate::io::{Io, Kind};
-use crate::netlink::{Link, Netlink};
-use crate::sys;
+use crate::netlink::Netlink;
 use core::fmt;
 use gannet_machine::time::{Duration, Instant};
-use gannet_machine::trace::Level;
 use std::io;
 use std::path::PathBuf;
 
@@ -58,7 +55,7 @@ pub const DEFERRAL_NS: u32 = 5_000_000;
 /// How long a loop spins after the last packet.
 const SPIN: Duration = Duration::from_millis(1);
 /// How often the sockets to poll are chosen.
-const CHOOSE_EVERY: Duration = Duration::from_millis(100);
+pub(crate) const CHOOSE_EVERY: Duration = Duration::from_millis(100);
 /// What a packet takes of a poll that is found, and one that is dropped, in ns, where nobody tells how many there were.
 const FOUND_NS: u64 = 800;
 const DROPPED_NS: u64 = 400;
@@ -98,21 +95,21 @@ const BUDGET: i32 = 256;
 /// the cache; a frame that has not been used for long costs as much as its work.
 pub const EMPTY_WHERE_POLLED: u32 = 2 * BUDGET.unsigned_abs();
 /// The same while a machine is in a hurry, where a program at the driver says whether more has come: what is urgent is looked
-/// for behind each poll, and then the next one follows ([`Io::poll_on`]).
+/// for behind each poll, and then the next one follows ([`crate::io::Io::poll_on`]).
 const BUDGET_IN_A_HURRY: i32 = 16;
 /// And where none says it: all that comes in a turn. What one poll leaves behind in the device's queue waits there for
 /// another turn, urgent or not.
 const BUDGET_UNSEEN: i32 = 128;
 /// Any value but 0 permits polling; a call that does not block polls once.
-const POLL_US: i32 = 50;
+pub(crate) const POLL_US: i32 = 50;
 
 /// What is polled, and what was changed for it.
 pub(crate) struct Busy {
     pub(crate) mode: BusyPoll,
     /// A machine is in a hurry.
-    hurry: bool,
+    pub(crate) hurry: bool,
     /// The loop has hardly any time left.
-    short_of_time: bool,
+    pub(crate) short_of_time: bool,
     traffic_at: Option<Instant>,
     /// How long the polls took since the last turn's packets were counted, and when the last one ended.
     polling: Duration,
@@ -129,16 +126,16 @@ pub(crate) struct Busy {
     /// When they were counted.
     counted_at: Instant,
     /// The last turn had some.
-    had_some: bool,
+    pub(crate) had_some: bool,
     /// From one packet to the next, in ns, as it was lately.
     gap_ns: u64,
-    choose_at: Instant,
+    pub(crate) choose_at: Instant,
     /// Endpoints to ask in each turn.
     pub(crate) pollers: Vec<Poller>,
     settings: Vec<Setting>,
-    netlink: Option<Netlink>,
+    pub(crate) netlink: Option<Netlink>,
     /// What is missing has been said.
-    said: bool,
+    pub(crate) said: bool,
 }
 
 /// An endpoint that polls a device.
@@ -207,7 +204,7 @@ impl Busy {
     }
 
     /// Packets that one poll through this endpoint takes.
-    fn budget(&self, index: usize) -> i32 {
+    pub(crate) fn budget(&self, index: usize) -> i32 {
         match self.poller(index) {
             _ if !self.hurry => BUDGET,
             Some(Poller { program: Some(_), .. }) => BUDGET_IN_A_HURRY,
@@ -271,7 +268,7 @@ impl Busy {
     }
 
     /// What an empty poll takes is asked anew.
-    fn forget_polls(&mut self) {
+    pub(crate) fn forget_polls(&mut self) {
         let least_ns = core::mem::replace(&mut self.least_ns, u64::MAX);
         if least_ns != u64::MAX {
             self.empty_ns = least_ns.min(EMPTY_MAX_NS);
@@ -345,7 +342,7 @@ impl Busy {
     }
 
     /// Sets the deferral of interrupts of a device, once.
-    fn defer(&mut self, device: &str) -> io::Result<()> {
+    pub(crate) fn defer(&mut self, device: &str) -> io::Result<()> {
         let directory = PathBuf::from("/sys/class/net").join(device);
         if self.settings.iter().any(|setting| setting.path.starts_with(&directory)) {
             return Ok(());
@@ -365,7 +362,7 @@ impl Busy {
 }
 
 impl Poller {
-    const fn new(index: usize, program: Option<usize>) -> Self {
+    pub(crate) const fn new(index: usize, program: Option<usize>) -> Self {
         let polled_at = Instant::ZERO;
         Self { index, program, seen: 0, idle: 0, gap_ns: 0, without_ns: 0, polled_at, is_full: false }
     }
@@ -386,133 +383,6 @@ impl Poller {
     fn asked(&mut self, now: Instant, found: bool) {
         self.idle = if found { 0 } else { self.idle.saturating_add(1) };
         self.polled_at = now;
-    }
-}
-
-impl Io {
-    /// A machine is in a hurry now, or no longer.
-    pub(crate) fn set_hurry(&mut self, hurry: bool) {
-        if core::mem::replace(&mut self.busy.hurry, hurry) == hurry || self.busy.mode == BusyPoll::Off {
-            return;
-        }
-        if let Some(pages) = self.xdp.as_ref().and_then(|xdp| xdp.pages.as_ref()) {
-            pages.set_hurry(hurry);
-        }
-        for index in 0..self.endpoints.len() {
-            let budget = self.busy.budget(index);
-            if let Some(udp) = udp_at(&mut self.endpoints, index).filter(|udp| udp.pollable) {
-                // Where the kernel refuses, polls stay as long as they were.
-                let _ =
-                    sys::set_socket_option(&udp.socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL_BUDGET, budget);
-            }
-        }
-    }
-
-    /// A turn is nearly over, in which there was something to do beside polling, or `unfinished` work.
-    pub(crate) fn follow(&mut self, unfinished: bool) {
-        // How long a loop sleeps is not known here, but that one which sleeps has time.
-        if self.busy.mode != BusyPoll::Always {
-            return;
-        }
-        self.load.follow(self.now, unfinished || self.busy.had_some);
-        self.busy.short_of_time = self.load.is_short_of_time();
-        if let Some(xdp) = &mut self.xdp {
-            xdp.follow(self.now, self.load.is_short_of_time());
-        }
-    }
-
-    /// Chooses the sockets to poll: of each NAPI the one that received most.
-    pub(crate) fn choose_pollers(&mut self) {
-        if self.busy.mode == BusyPoll::Off || self.now < self.busy.choose_at {
-            return;
-        }
-        self.busy.choose_at = self.now + CHOOSE_EVERY;
-        self.busy.forget_polls();
-        self.find_napis();
-        let Self { endpoints, busy, xdp, .. } = self;
-        busy.pollers.clear();
-        for index in 0..endpoints.len() {
-            let Some((napi, received)) = udp_at(endpoints, index).map(|udp| (udp.napi, udp.received)) else {
-                continue;
-            };
-            // Of those that share a port all are asked: none of them hears of the others' packets.
-            let best = (0..endpoints.len()).all(|other| {
-                other == index
-                    || udp_at(endpoints, other)
-                        .is_none_or(|udp| udp.napi != napi || (udp.received, other) < (received, index))
-            });
-            let Some(udp) = udp_at(endpoints, index) else { continue };
-            udp.polls = napi != 0 && udp.pollable && (best || udp.config.shared_port);
-            if udp.polls {
-                let address = udp.local.bound().ip();
-                let program = xdp.as_ref().and_then(|xdp| xdp.program_at(address));
-                busy.pollers.push(Poller::new(index, program));
-            }
-        }
-        for index in 0..endpoints.len() {
-            if let Some(udp) = udp_at(endpoints, index) {
-                udp.received /= 2;
-            }
-        }
-    }
-
-    /// Asks the sockets that do not know theirs yet for the NAPI of their packets.
-    fn find_napis(&mut self) {
-        for index in 0..self.endpoints.len() {
-            let Some(udp) = udp_at(&mut self.endpoints, index).filter(|udp| udp.napi == 0) else { continue };
-            let level = libc::SOL_SOCKET;
-            let found = sys::socket_option(&udp.socket, level, libc::SO_INCOMING_NAPI_ID).unwrap_or(0);
-            if found == 0 {
-                continue;
-            }
-            let options = [
-                (libc::SO_BUSY_POLL, POLL_US),
-                (libc::SO_PREFER_BUSY_POLL, 1),
-                (libc::SO_BUSY_POLL_BUDGET, self.busy.budget(index)),
-            ];
-            let set = options.map(|(name, value)| sys::set_socket_option(&udp.socket, level, name, value));
-            let address = udp.local.bound().ip();
-            // Without the right to poll the socket stays as it is.
-            udp.napi = u32::from_ne_bytes(found.to_ne_bytes());
-            udp.pollable = set.iter().all(Result::is_ok);
-            if let Some(error) = set.into_iter().find_map(Result::err) {
-                self.say_once(format_args!(
-                    "busy polling is not permitted ({error}): it needs CAP_NET_ADMIN; interrupts do the work"
-                ));
-                continue;
-            }
-            let Some(link) = self.device_with(address) else { continue };
-            if let Err(error) = self.busy.defer(&link.name) {
-                self.say_once(format_args!(
-                    "interrupts of {} cannot be deferred ({error}); busy polling competes with them",
-                    link.name
-                ));
-            } else {
-                self.note(Level::Info, format_args!("{}: polled through NAPI {found}", link.name));
-            }
-        }
-    }
-
-    fn device_with(&mut self, address: core::net::IpAddr) -> Option<Link> {
-        if self.busy.netlink.is_none() {
-            self.busy.netlink = Netlink::open().ok();
-        }
-        let netlink = self.busy.netlink.as_mut()?;
-        let index = netlink.device_of(address).ok().flatten()?;
-        netlink.link(index).ok().flatten()
-    }
-
-    fn say_once(&mut self, line: fmt::Arguments<'_>) {
-        if !core::mem::replace(&mut self.busy.said, true) {
-            self.note(Level::Notice, line);
-        }
-    }
-}
-
-fn udp_at(endpoints: &mut [Option<crate::io::Endpoint>], index: usize) -> Option<&mut crate::udp::Udp> {
-    match &mut endpoints.get_mut(index)?.as_mut()?.kind {
-        Kind::Udp(udp) => Some(udp),
-        Kind::Tun { .. } | Kind::Tcp(_) => None,
     }
 }
 

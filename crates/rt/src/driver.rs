@@ -1,12 +1,13 @@
 //! One machine in the loop, with what is its own: its wake-ups, its dice, its batches.
 
-use crate::access::Outside;
 use crate::io::{Arrival, Io, Origin};
+use crate::outside::Outside;
 use crate::prefetch::PREFETCH;
 use core::any::Any;
 use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
-use gannet_machine::timers::Timers;
+use gannet_machine::timers::{TimerKey, Timers};
+use gannet_machine::trace::{Category, Level, TraceSink as _};
 use gannet_machine::{Batch, Context, Input, Machine, Output, Port, StreamState};
 use gannet_proto::classifier::RuleChange;
 
@@ -43,7 +44,7 @@ pub(crate) trait AnyDriver {
     /// Takes what has happened to a stream.
     fn stream(&mut self, port: Port, state: StreamState);
     /// Turns the wake-ups that are due into inputs.
-    fn wake(&mut self, now: Instant);
+    fn wake(&mut self, io: &mut Io);
     /// The next wake-up.
     fn next_wake(&self) -> Option<Instant>;
     /// True where there is something new: an input, or a touch.
@@ -103,9 +104,18 @@ impl<M: Machine<Rule: Into<RuleChange>> + 'static> AnyDriver for Driver<M> {
         self.inputs.push(Input::Stream { port, state });
     }
 
-    fn wake(&mut self, now: Instant) {
+    fn wake(&mut self, io: &mut Io) {
         for _ in 0..WAKE_UPS_PER_ROUND {
-            let Some(key) = self.timers.pop_due(now) else { return };
+            let Some(key) = self.timers.pop_due(io.now) else { return };
+            if io.log.enabled(Category::Main, Level::Debug) {
+                let name = self.machine.timer_name(key);
+                let TimerKey { slot, generation, .. } = key;
+                io.log.line(
+                    Category::Main,
+                    Level::Debug,
+                    format_args!("woken for {name}, slot {slot}.{generation}"),
+                );
+            }
             self.inputs.push(Input::Timeout(key));
         }
     }

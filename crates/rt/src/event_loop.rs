@@ -1,12 +1,12 @@
 //! The loop: poll, receive, wake, let the machines work, send; one thread, one core.
 
-use crate::access::{Access, Hooks, MachineId, Outside, Service, TOKENS_PER_SERVICE};
+use crate::access::{Access, Hooks, MachineId, Service, TOKENS_PER_SERVICE};
 use crate::busy::{Busy, BusyPoll};
-use crate::capture;
 use crate::driver::{AnyDriver, Driver};
 use crate::ingress::{IngressConfig, IngressReport, OutputConfig, OutputReport};
-use crate::io::{ENDPOINT_TOKENS, Io, MONITOR, RINGS, make_frames};
+use crate::io::{ENDPOINT_TOKENS, Io, MONITOR, RINGS, capture, make_frames};
 use crate::log::LogSink;
+use crate::outside::Outside;
 use crate::signals::Signals;
 use crate::sys::Timer;
 use crate::system::{self, Clock};
@@ -365,7 +365,7 @@ impl EventLoop {
         let enough = self.drivers.iter().any(|driver| driver.has_enough());
         self.io.receive_rest(hurry, enough);
         for driver in &mut self.drivers {
-            driver.wake(self.io.now);
+            driver.wake(&mut self.io);
         }
         self.work(true, None);
         let began = self.io.clock.now();

@@ -74,7 +74,6 @@ pub mod stdout;
 
 mod access;
 mod busy;
-mod capture;
 mod companion;
 mod driver;
 mod ether;
@@ -86,6 +85,7 @@ mod messages;
 mod netlink;
 mod network_namespace;
 mod output;
+mod outside;
 mod page_exchange;
 mod prefetch;
 mod signals;
@@ -98,7 +98,7 @@ mod udp;
 mod watch;
 mod xdp;
 
-pub use access::{Access, Hooks, MachineId, NoHooks, Outside, Service};
+pub use access::{Access, Hooks, MachineId, NoHooks, Service};
 pub use busy::{BusyPoll, DEFERRAL_NS, EMPTY_WHERE_POLLED};
 pub use companion::{Companion, Datagrams};
 pub use event_loop::{EventLoop, LoopConfig};
@@ -107,6 +107,7 @@ pub use gannet_machine::load::LoopTime;
 pub use history::{DROPS_PER_MOBILE, DropHistory, Happened};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
 pub use network_namespace::{NetworkNamespace, device_setting};
+pub use outside::Outside;
 pub use page_exchange::ExchangeReport;
 pub use prefetch::PREFETCH;
 pub use system::{

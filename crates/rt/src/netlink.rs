@@ -5,9 +5,13 @@
 use crate::sys;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::time::Duration;
+use gannet_machine::time;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
+
+/// How often devices that are away are looked for where the kernel does not tell.
+pub(crate) const LOOK_EVERY: time::Duration = time::Duration::from_secs(1);
 
 /// A network device.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,29 +10,21 @@
 //! packet overtakes another where the way in changes.
 
 use crate::busy::BusyPoll;
-use crate::netlink::Netdev;
+use crate::netlink::{LOOK_EVERY, Netdev};
 use crate::prefetch::PREFETCH;
-use crate::xdp::{LOOK_EVERY, Xdp, spare_buffer};
 use gannet_demux::Ring;
 use gannet_demux::device::Received;
 use gannet_demux::exchange::Exchange;
 use gannet_demux::xsk::Statistics;
-use gannet_machine::frame::FramePool;
+use gannet_machine::frame::StaticBuffer;
 use gannet_machine::time::{Duration, Instant};
 
 /// How long a frame waits for a page at the least where none comes, and half of what it waits at the most. Where as much leaves
 /// as comes, what once waits goes on waiting, and costs nothing: sending it otherwise costs the time to keep up.
 const HOLD: Duration = Duration::from_micros(400);
-/// Of those that have waited so long, so many are sent through the socket in a turn. It takes some 13 µs, for which what is
-/// urgent waits.
-const AT_ONCE: usize = 16;
 /// Packets of best effort that may wait for a machine in a hurry: what polls of all that a veth's queue holds bring.
 /// What is too much is dropped before it is copied, so that it takes no time of what is urgent and nothing goes cold.
 const BEST_EFFORT_IN_A_HURRY: u32 = 256;
-/// Contexts from which on those of the next packets are in no cache: the program then leaves it to the loop to decide.
-const MANY_CONTEXTS: usize = 65_536;
-/// How often is looked while the devices cannot: a veth can as soon as its other end has a program.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// What became of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,21 +41,21 @@ pub struct ExchangeReport {
 
 /// The exchange with the two devices that it joins.
 pub(crate) struct PageExchange {
-    exchange: Exchange,
+    pub(crate) exchange: Exchange,
     /// Packets of best effort that may wait.
     best_effort: u32,
     /// Places in the table of devices.
-    gn: usize,
-    gb: Option<usize>,
+    pub(crate) gn: usize,
+    pub(crate) gb: Option<usize>,
     /// Their indices, where both were able to at the last look.
-    ends: Option<(u32, u32)>,
+    pub(crate) ends: Option<(u32, u32)>,
     is_on: bool,
     /// Up to where frames have waited since then, and up to where they have waited long enough.
     waited: usize,
     waiting_since: Instant,
     due: usize,
-    look_at: Instant,
-    netdev: Option<Netdev>,
+    pub(crate) look_at: Instant,
+    pub(crate) netdev: Option<Netdev>,
 }
 
 impl PageExchange {
@@ -116,7 +108,7 @@ impl PageExchange {
         self.switch(false);
     }
 
-    fn switch(&mut self, on: bool) {
+    pub(crate) fn switch(&mut self, on: bool) {
         self.is_on = match self.ends.filter(|_| on) {
             Some((gn, gb)) => {
                 self.exchange.open(gn, gb);
@@ -130,7 +122,7 @@ impl PageExchange {
     }
 
     /// A turn that began at `now` is nearly over; has the loop hardly any time left ([`gannet_machine::load`])?
-    fn follow(&mut self, now: Instant, short_of_time: bool) {
+    pub(crate) fn follow(&mut self, now: Instant, short_of_time: bool) {
         if self.is_on && !self.exchange.is_open() {
             // The device has refused a page, and is asked again later, whatever it says.
             self.close();
@@ -149,10 +141,10 @@ impl PageExchange {
         place: usize,
         ring: Ring,
         max: usize,
-        pool: &FramePool,
+        buffer: impl FnMut() -> Option<StaticBuffer>,
         take: impl FnMut(Received),
     ) -> usize {
-        if place == self.gn { self.exchange.receive(ring, max, || spare_buffer(pool), take) } else { 0 }
+        if place == self.gn { self.exchange.receive(ring, max, buffer, take) } else { 0 }
     }
 
     /// A machine is in a hurry, or no longer.
@@ -198,7 +190,7 @@ impl PageExchange {
     }
 
     /// Up to where frames are not to wait any longer.
-    fn waited(&mut self, now: Instant) -> usize {
+    pub(crate) fn waited(&mut self, now: Instant) -> usize {
         let position = self.exchange.position();
         if !self.is_on {
             return position;
@@ -221,67 +213,5 @@ impl PageExchange {
             is_on: self.is_on,
             decides: self.exchange.is_left(),
         }
-    }
-}
-
-impl Xdp {
-    /// Looks whether both devices can exchange pages; says what has changed.
-    pub(crate) fn look_across(&mut self, now: Instant) -> Option<bool> {
-        let pages = self.pages.as_mut().filter(|pages| now >= pages.look_at)?;
-        let index = |place: usize| {
-            let device = self.devices.get(place).filter(|device| device.sockets.is_some())?;
-            Some(device.link.index)
-        };
-        let ends = index(pages.gn).zip(pages.gb.and_then(index));
-        let target = self.devices.get(pages.gn).and_then(|device| device.target);
-        let program = target.and_then(|target| self.programs.get(target.program));
-        if program.is_some_and(|program| program.contexts() >= MANY_CONTEXTS) {
-            pages.exchange.leave();
-        }
-        let PageExchange { netdev: Some(netdev), .. } = pages else { return None };
-        let able = ends.filter(|(_, gb)| netdev.takes_redirected(*gb).unwrap_or(false));
-        let before = core::mem::replace(&mut pages.ends, able);
-        if pages.is_on && able != before {
-            pages.switch(false);
-        }
-        pages.look_at = now + if able.is_some() { LOOK_EVERY } else { LOOK_AGAIN };
-        (able.is_some() != before.is_some()).then_some(able.is_some())
-    }
-
-    /// A turn that began at `now` is nearly over; has the loop hardly any time left ([`gannet_machine::load`])?
-    pub(crate) fn follow(&mut self, now: Instant, short_of_time: bool) {
-        if let Some(pages) = &mut self.pages {
-            pages.follow(now, short_of_time);
-        }
-    }
-
-    /// Sends those frames through the socket that have waited for a page long enough.
-    pub(crate) fn send_what_waited(&mut self, now: Instant) {
-        if let Some(before) = self.pages.as_mut().map(|pages| pages.waited(now)) {
-            self.take_back(before, AT_ONCE);
-        }
-    }
-
-    /// What waits for a page goes to the socket.
-    pub(crate) fn take_all_back(&mut self) {
-        self.take_back(usize::MAX, usize::MAX);
-    }
-
-    fn take_back(&mut self, before: usize, most: usize) {
-        let Self { pages: Some(pages), devices, umem, pool, .. } = self else { return };
-        let Some(device) = pages.gb.and_then(|gb| devices.get_mut(gb)) else { return };
-        // What the socket has no room for waits on; with a device that is gone its frames are gone.
-        let room = device.sockets.as_mut().map_or(usize::MAX, |sockets| sockets.room() as usize);
-        let mut room = room.min(most);
-        let buffer = || {
-            room = room.checked_sub(1)?;
-            pool.alloc()?.into_static().ok().map(|(buffer, ..)| buffer)
-        };
-        pages.exchange.take_back(before, buffer, |buffer, len| {
-            let sent = if len > 0 { device.send(umem, buffer, (0, len), true) } else { Err(buffer) };
-            if let Err(buffer) = sent {
-                drop(pool.adopt(buffer, 0, 0));
-            }
-        });
     }
 }

@@ -2,15 +2,16 @@
 //! has vanished and returned.
 
 mod device;
+mod pages;
 
-pub(crate) use device::{XdpDevice, spare_buffer};
+pub(crate) use device::XdpDevice;
 
-use crate::netlink::{Link, Netlink};
+use crate::netlink::{LOOK_EVERY, Link, Netlink};
 use crate::page_exchange::PageExchange;
 use crate::sys;
 use core::fmt;
 use core::net::IpAddr;
-use device::{fill, socket_error};
+use device::{fill, socket_error, spare_buffer};
 use gannet_demux::device::{Device, Received};
 use gannet_demux::exchange::Exchange;
 use gannet_demux::umem::{Holder, Umem};
@@ -18,7 +19,7 @@ use gannet_demux::xsk::{Queue, Statistics};
 use gannet_demux::{ByRing, FlowCounters, METADATA_LEN, Metadata, Ring, Totals};
 use gannet_machine::Port;
 use gannet_machine::frame::{FramePool, StaticBuffer};
-use gannet_machine::time::{Duration, Instant};
+use gannet_machine::time::Instant;
 use gannet_proto::classifier::RuleChange;
 use gannet_trace::pcapng::InterfaceId;
 use std::io;
@@ -37,8 +38,6 @@ const TURN_OF_BEST_EFFORT: usize = 256;
 const TURN_IN_A_HURRY: usize = 64;
 /// Devices of one process.
 const DEVICES_MAX: usize = 32;
-/// How often devices that are away are looked for where the kernel does not tell.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What sorts arriving packets into classes, in the kernel or before it.
 pub(crate) trait Steering {
@@ -299,7 +298,7 @@ impl Xdp {
                 // What is in slots came before what is in the socket's ring, or after it where pages are exchanged now.
                 let mut count = 0;
                 if let Some(pages) = pages.as_mut().filter(|pages| !pages.is_on()) {
-                    count = pages.receive(place, ring, most, pool, &mut take);
+                    count = pages.receive(place, ring, most, || spare_buffer(pool), &mut take);
                 }
                 if pages.as_ref().is_none_or(|it| it.is_on() || it.waiting(place, ring) == 0) {
                     count += open.receive(umem, ring, most - count, &mut take);
@@ -307,7 +306,7 @@ impl Xdp {
                 if let Some(pages) = pages.as_mut().filter(|pages| pages.is_on())
                     && open.waiting(ring) == 0
                 {
-                    count += pages.receive(place, ring, most - count, pool, &mut take);
+                    count += pages.receive(place, ring, most - count, || spare_buffer(pool), &mut take);
                 }
                 more |= count == most;
                 total += count;

@@ -9,6 +9,7 @@ use gannet_machine::trace::TraceSink;
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::classifier::RuleChange;
 use gannet_proto::rule_book::RuleBook;
+use std::collections::BTreeMap;
 
 /// A datagram that a machine sends.
 #[derive(Debug)]
@@ -19,6 +20,44 @@ pub struct Emission {
     pub peer: Peer,
     /// Its octets.
     pub frame: Frame,
+}
+
+/// Wake-ups at one instant, beside one for each that waits, before the machine is taken to wake itself without end.
+const AT_ONE_INSTANT_MAX: usize = 1_000_000;
+/// Of the wake-ups behind these, so many are named.
+const NAMED: usize = 1000;
+
+/// The wake-ups of one instant.
+#[derive(Debug, Default)]
+struct Woken {
+    at: Instant,
+    count: usize,
+    most: usize,
+    /// How often each timer was the reason, of the last ones.
+    names: BTreeMap<&'static str, usize>,
+}
+
+impl Woken {
+    /// One more, while `waiting` others are asked for.
+    fn note(&mut self, now: Instant, waiting: usize, name: impl FnOnce() -> &'static str) {
+        if self.count == 0 || now != self.at {
+            *self = Self { at: now, most: AT_ONE_INSTANT_MAX + waiting, ..Self::default() };
+        }
+        self.count += 1;
+        if self.count > self.most {
+            *self.names.entry(name()).or_default() += 1;
+        }
+        assert!(
+            self.count < self.most + NAMED,
+            "a machine wakes itself without end at {now}: {}",
+            self.reasons()
+        );
+    }
+
+    fn reasons(&self) -> String {
+        let times = self.names.iter().map(|(name, count)| format!("{name} {count} times"));
+        times.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// A machine, its dice, its timers and its sink; the frames may be shared with other machines of the same world.
@@ -34,6 +73,7 @@ pub struct Driven<M: Machine, T> {
     pub contradictions: u64,
     rng: Rng,
     timers: Timers,
+    woken: Woken,
     frames: FramePool,
     inputs: Batch<Input<M::Command>>,
     outputs: Batch<Output<M::Event, M::Rule>>,
@@ -50,6 +90,7 @@ impl<M: Machine<Rule: Into<RuleChange>>, T: TraceSink> Driven<M, T> {
             contradictions: 0,
             rng,
             timers: Timers::with_capacity(1024),
+            woken: Woken::default(),
             frames,
             inputs,
             outputs,
@@ -107,8 +148,12 @@ impl<M: Machine<Rule: Into<RuleChange>>, T: TraceSink> Driven<M, T> {
     }
 
     /// Gives one wake-up that is due at `now`; false where none is.
+    ///
+    /// # Panics
+    /// Where the machine wakes itself without end: the message names the timers.
     pub fn wake(&mut self, now: Instant, sent: impl FnMut(Emission), told: impl FnMut(M::Event)) -> bool {
         let Some(key) = self.timers.pop_due(now) else { return false };
+        self.woken.note(now, self.timers.len(), || self.machine.timer_name(key));
         self.give(now, Input::Timeout(key), sent, told);
         true
     }
@@ -125,7 +170,7 @@ mod tests {
     use super::*;
     use core::convert::Infallible;
     use gannet_machine::time::Duration;
-    use gannet_machine::timers::TimerKey;
+    use gannet_machine::timers::{TimerKey, TimerName as _};
     use gannet_machine::trace::Quiet;
 
     /// Sends every datagram back one second later.
@@ -177,5 +222,41 @@ mod tests {
         ));
         assert_eq!((sent, told), (vec![b"ping".to_vec()], vec![4]));
         assert_eq!(frames.free(), 1);
+    }
+
+    gannet_machine::timer_names! {
+        enum Owner {
+            Sound = "a sound timer",
+            Endless = "T9999",
+        }
+    }
+
+    /// Asks for its next wake-up at once.
+    struct Endless;
+
+    impl Machine for Endless {
+        type Command = ();
+        type Event = ();
+        type Rule = Infallible;
+        fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
+            while let Some(input) = inputs.pop() {
+                if matches!(input, Input::Command(())) {
+                    cx.timers.wake(Owner::Sound.key(0, 0), cx.now);
+                }
+                cx.timers.wake(Owner::Endless.key(7, 0), cx.now);
+            }
+        }
+        fn poll_output(&mut self, _: &mut Context<'_>, _: &mut Batch<Output<()>>) {}
+        fn timer_name(&self, key: TimerKey) -> &'static str {
+            Owner::of(key).map_or("a timer of nobody", Owner::name)
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a machine wakes itself without end at 0.000000: T9999 1000 times")]
+    fn a_machine_that_wakes_itself_without_end_is_named() {
+        let mut endless = Driven::new(Endless, Quiet::default(), Rng::seeded(1), FramePool::new(1));
+        endless.give(Instant::ZERO, Input::Command(()), |_| {}, |()| {});
+        while endless.wake(Instant::ZERO, |_| {}, |()| {}) {}
     }
 }

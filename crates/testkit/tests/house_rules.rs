@@ -414,8 +414,9 @@ fn timers_cite_their_clause() {
                 continue;
             }
             enums += 1;
-            let doc = lines[..number].iter().rev().take_while(|l| l.starts_with("///") || l.starts_with('#'));
-            let body = lines[number..].iter().take_while(|l| **l != "}");
+            let is_doc = |l: &&&str| l.trim_start().starts_with("///") || l.trim_start().starts_with('#');
+            let doc = lines[..number].iter().rev().take_while(is_doc);
+            let body = lines[number..].iter().take_while(|l| l.trim() != "}");
             let cites = |l: &&str| l.contains("clause") || l.contains("table");
             if !doc.copied().any(|l| cites(&l)) && !body.copied().any(|l| cites(&l)) {
                 writeln!(broken, "{}:{}: timers without a clause", path.display(), number + 1).unwrap();

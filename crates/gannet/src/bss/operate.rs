@@ -8,7 +8,7 @@ use gannet_node::bss::{Command, EndpointChange};
 use gannet_node::ms::show::MobileView;
 use gannet_node::ms::{Ms, MsCommand};
 use gannet_ops::config::bss::{self as ops, BssConfig, BssOperation};
-use gannet_ops::vty::CommandError;
+use gannet_ops::grammar::CommandError;
 use gannet_proto::sm::ms::{Change, WantedSecondary};
 use gannet_rt::Access;
 use gannet_wire::id::{Nsapi, Nsei, Sapi};

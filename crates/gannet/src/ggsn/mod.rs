@@ -12,8 +12,8 @@ use gannet_node::ggsn::{
     PORT_GTP_U_SECOND, PORT_GTP_V0, PORT_TUN, PREFIX_LENGTHS, StaticMobile,
 };
 use gannet_ops::config::ggsn as ops;
+use gannet_ops::grammar::CommandError;
 use gannet_ops::metrics::Group;
-use gannet_ops::vty::CommandError;
 use gannet_rt::{Access, EventLoop, MachineId, Tun, TunAddress, UdpConfig};
 use gannet_wire::gtp;
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use gannet_machine::trace::{Category, Level};
-use gannet_ops::vty::log_view::{category_of, level_of};
+use gannet_ops::grammar::log_view::{category_of, level_of};
 use gannet_rt::log::TargetOptions;
 use std::path::PathBuf;
 

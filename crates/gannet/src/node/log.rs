@@ -162,7 +162,7 @@ fn parse_line(line: &str) -> Option<Line> {
     let mut words = line.splitn(4, ' ');
     let (date, category, level) = (words.next()?, words.next()?, words.next()?);
     let category = *Category::ALL.iter().find(|known| known.name() == category)?;
-    let level = gannet_ops::vty::log_view::level_of(&level.to_ascii_lowercase())?;
+    let level = gannet_ops::grammar::log_view::level_of(&level.to_ascii_lowercase())?;
     Some(Line { date: date.to_owned(), category, level, text: words.next().unwrap_or_default().to_owned() })
 }
 

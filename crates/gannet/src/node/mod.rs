@@ -19,10 +19,12 @@ mod vty_service;
 use flags::Flags;
 use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level, TraceSink};
+use gannet_ops::config::Element;
 use gannet_ops::config::{self, ConfigErrors, Listen, Loaded};
 use gannet_ops::connections::Connections;
+use gannet_ops::grammar::{CommandError, Commands, Problem};
 use gannet_ops::metrics::Group;
-use gannet_ops::vty::{CommandError, Element, Problem, Server};
+use gannet_ops::vty::Server;
 use gannet_ops::{ctrl, metrics};
 use gannet_proto::gtp::TeidKey;
 use gannet_rt::log::LogSink;
@@ -37,9 +39,9 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 /// The configuration of a node's element.
-pub type ConfigOf<N> = <<N as Node>::Element as Element>::Config;
+pub type ConfigOf<N> = <<N as Node>::Element as Commands>::Config;
 /// What an operator can ask of it.
-pub type OperationOf<N> = <<N as Node>::Element as Element>::Operation;
+pub type OperationOf<N> = <<N as Node>::Element as Commands>::Operation;
 
 /// A network element that can be run.
 pub trait Node: Sized + 'static {

@@ -3,8 +3,8 @@
 use super::statistics::{self, Counted};
 use super::{Node, Running};
 use gannet_machine::trace::{Category, Level, TraceSink};
+use gannet_ops::config::Element;
 use gannet_ops::metrics::{Level as Detail, text};
-use gannet_ops::vty::Element;
 use gannet_rt::Access;
 use std::fmt::Write as _;
 

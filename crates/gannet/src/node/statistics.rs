@@ -1,11 +1,12 @@
 //! What a running node has counted, for all who ask: the VTY, the page of metrics, statsd, the control interface.
 
 use super::{ConfigOf, Node, Running};
+use gannet_ops::config::Element;
 use gannet_ops::ctrl::Control;
+use gannet_ops::grammar::CommandError;
 use gannet_ops::metrics::agreement::agree;
 use gannet_ops::metrics::text::{self, Statistics};
 use gannet_ops::metrics::{Group, Level, Marks, Metric, Rates, Source};
-use gannet_ops::vty::{CommandError, Element};
 use gannet_rt::Access;
 
 /// Peers in one part of a node's groups.

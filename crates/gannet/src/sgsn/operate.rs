@@ -8,7 +8,7 @@ use gannet_node::sgsn::operation::NsvcOrder;
 use gannet_node::sgsn::{Sgsn, SgsnCommand};
 use gannet_node::slots::Slot;
 use gannet_ops::config::sgsn::{LocationAnswer, NsvcChange, SgsnConfig, SgsnOperation, Update, Whom};
-use gannet_ops::vty::CommandError;
+use gannet_ops::grammar::CommandError;
 use gannet_proto::gmm::network::NetworkNames;
 use gannet_rt::Access;
 use gannet_wire::gsup::CancelType;

@@ -8,8 +8,8 @@
 
 mod path;
 
-use crate::ed::stats::Samples;
 use crate::figure::{Curve, Figure, Panel, Point, Scale, Style};
+use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_least, at_most, greatest, least};
 use gannet_machine::time::Duration;
 use gannet_proto::llc::abm::{Options as AbmOptions, Retransmission, Timing};

@@ -1,15 +1,15 @@
 //! What a cell has shown: its rows in the table of claims, and its numbers.
 
+use super::neighbours::Beside;
 use super::saturation::Saturation;
 use super::service::{Downloads, Pings};
-use crate::ed::Candidate;
-use crate::ed::stats::Samples;
 use crate::figure::Point;
+use crate::measure::Candidate;
+use crate::measure::stats::Samples;
 use crate::report::Verdict;
 use gannet_machine::drops::Drop;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// How far the estimate may be from that of the control node.
 pub(super) const NEAR: f64 = 0.2;
@@ -28,26 +28,6 @@ const NODE_WIDE: [Drop; 5] = [
 ];
 /// The same of the kernel: rings of the SGSN's devices, which their peers count, and its sockets.
 pub(super) const KERNEL_WIDE: [&str; 3] = ["ring_full_gn", "ring_full_gb", "udp.RcvbufErrors"];
-
-/// What runs beside the SGSN.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Beside {
-    /// Busy processes.
-    pub(super) busy: u32,
-    /// They are pinned to the SGSN's core, and else to none.
-    pub(super) is_pinned: bool,
-}
-
-impl fmt::Display for Beside {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = if self.is_pinned { "on its core" } else { "on no core" };
-        match self.busy {
-            0 => f.write_str("no busy process"),
-            1 => write!(f, "1 busy process {of}"),
-            busy => write!(f, "{busy} busy processes {of}"),
-        }
-    }
-}
 
 /// What the service and the two estimates have shown.
 #[derive(Debug, Clone, Default)]

@@ -21,14 +21,14 @@ mod stage;
 
 pub use neighbours::spin;
 
-use crate::ed::account::CoreTime;
 use crate::ed::bed::{CoreClock, LOAD_CORE, SGSN_CORE};
 use crate::ed::real::RealLab;
-use crate::ed::{Candidate, Chain, Lab as _};
 use crate::figure::{Curve, Figure, Panel, Point, Style};
+use crate::measure::account::CoreTime;
+use crate::measure::{Candidate, Chain, Lab as _};
 use crate::report::{Cell, Options, Report, Size};
-use judge::{Beside, Measured, Seen};
-use neighbours::Neighbours;
+use judge::{Measured, Seen};
+use neighbours::{Beside, Neighbours};
 use serde_json::json;
 use service::{Download, Pinger};
 use stage::Stage;

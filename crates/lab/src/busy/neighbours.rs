@@ -1,11 +1,31 @@
 //! Busy processes: children that compute without an end, at normal priority, and stand still between two disturbances.
 
-use super::judge::Beside;
 use super::text;
 use crate::ed::bed::SGSN_CORE;
 use crate::testbed::{self, Process};
 use gannet_rt::ProcessSignal;
+use std::fmt;
 use std::path::Path;
+
+/// What runs beside the SGSN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Beside {
+    /// Busy processes.
+    pub(super) busy: u32,
+    /// They are pinned to the SGSN's core, and else to none.
+    pub(super) is_pinned: bool,
+}
+
+impl fmt::Display for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = if self.is_pinned { "on its core" } else { "on no core" };
+        match self.busy {
+            0 => f.write_str("no busy process"),
+            1 => write!(f, "1 busy process {of}"),
+            busy => write!(f, "{busy} busy processes {of}"),
+        }
+    }
+}
 
 /// Some of them. Each ends by its number with this value, and with this process however that ends.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! The load that is delivered whole beside busy processes.
 
-use super::judge::Beside;
-use crate::ed::account::Step;
-use crate::ed::search::{Bracket, WHOLE};
-use crate::ed::{Chain, Group, Members, Offer, Onset, Setup, Spacing};
+use super::neighbours::Beside;
+use crate::measure::account::Step;
+use crate::measure::search::{Bracket, WHOLE};
+use crate::measure::{Chain, Group, Members, Offer, Onset, Setup, Spacing};
 use serde::Serialize;
 
 /// Mobiles that share the load: few of them could not be given so much by flow control.
@@ -120,8 +120,8 @@ pub(super) fn search(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ed::Lower;
-    use crate::ed::account::GroupCount;
+    use crate::measure::Lower;
+    use crate::measure::account::GroupCount;
 
     /// Delivers whole up to a load, beside a generator that is away for a part of the time.
     struct Fake {

@@ -14,12 +14,12 @@
 //! as nothing is lost and N-PDUs follow each other it asks with one in 8 to 32 I frames (half of kD at most; the fewer the slower they
 //! come), and otherwise by each that finds no request out.
 
-use super::bench::{Again, Axis, Bench, Runner};
-use super::saturation::{BARE_WORK_NS, Found, with_bare_work, without_bare_work};
-use super::stats::Samples;
-use super::throughput::KBPS;
-use super::{Candidate, Group, Members, Offer, Onset, Setup, Spacing};
 use crate::load::config::Proposal;
+use crate::measure::bench::{Again, Axis, Bench, Runner};
+use crate::measure::loads::KBPS;
+use crate::measure::saturation::{BARE_WORK_NS, Found, with_bare_work, without_bare_work};
+use crate::measure::stats::Samples;
+use crate::measure::{Candidate, Group, Members, Offer, Onset, Setup, Spacing};
 use crate::report::at_most;
 use serde_json::json;
 
@@ -332,9 +332,9 @@ fn show(bench: &mut Bench<'_>, mode: Mode, of: &Of) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::Sizes;
     use super::super::fake::FakeLab;
     use super::*;
+    use crate::measure::bench::Sizes;
     use crate::report::Size;
 
     #[test]

@@ -9,8 +9,8 @@
 //! By default a veth pair receives on the *sender's* core. Each end here has a NAPI of its own, which either the process
 //! at that end polls, or a kernel thread on its core.
 
-use super::account::CoreTime;
 use crate::counters::parse_snmp;
+use crate::measure::account::CoreTime;
 use crate::testbed::{self, Namespace, TestbedError};
 use gannet_demux::link::{self, Offload};
 use gannet_rt::NetworkNamespace;

@@ -6,14 +6,15 @@
 //! Where the generator cannot offer twice saturation without work, since its core is full before, the same is shown with a little
 //! work as well.
 
-use super::account::{Delay, Step};
-use super::bench::{Again, Axis, BRIEF, Bench, Runner};
-use super::conditions::Conditions;
-use super::saturation::{at_offered, cap, really_offered, with_bare_work};
-use super::stats::Samples;
-use super::throughput::{GUESS_CIPHERED_PPS, KBPS};
-use super::{Bare, Candidate, Chain, Group, Members, Offer, Onset, Setup, Spacing, osmo, thesis};
+use super::thesis;
 use crate::figure::{Curve, Panel, Point, Scale, Style};
+use crate::measure::account::{Delay, Step};
+use crate::measure::bench::{Again, Axis, BRIEF, Bench, Runner};
+use crate::measure::conditions::Conditions;
+use crate::measure::loads::{GUESS_CIPHERED_PPS, KBPS};
+use crate::measure::saturation::{at_offered, cap, really_offered, with_bare_work};
+use crate::measure::stats::Samples;
+use crate::measure::{Bare, Candidate, Chain, Offer, Setup, osmo};
 use crate::report::at_most;
 use serde_json::json;
 
@@ -23,8 +24,6 @@ const TIMES: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
 const REAL_TIME: u32 = 20;
 /// The window at least, in s: a 99th percentile of fewer than some hundred packets is chance.
 const WINDOW_S: f64 = 0.4;
-/// Their packets/s, within what they negotiate.
-const REAL_TIME_PPS: f64 = 100.0;
 /// By how much the mean may grow from idle, in µs.
 const GROWTH_US: f64 = 50.0;
 /// By how much the 99th percentile may be above that of the bare loop, in µs.
@@ -205,20 +204,6 @@ fn axis(name: &str, setup: &Setup, times: f64, repetition: u32) -> Axis {
         ("work_ns", setup.work_json()),
         ("repetition", json!(repetition)),
     ]
-}
-
-/// What the real-time mobiles get.
-pub fn real_time(setup: &Setup) -> Group {
-    Group {
-        name: "real time",
-        members: Members { first: 0, stride: 1, count: setup.real_time },
-        pps_each: REAL_TIME_PPS,
-        due_pps_each: REAL_TIME_PPS,
-        spacing: Spacing::Fixed,
-        begins_s: 0.0,
-        within_s: 0.0,
-        onset: Onset::Even,
-    }
 }
 
 /// Real time and as much besides as the load leaves. Above saturation everybody's queue is full when the window begins.

@@ -1,9 +1,9 @@
 //! A laboratory that is arithmetic: what the experiments conclude from a machine that is known.
 
-use super::account::{CoreTime, Delay, GroupCount, Step};
-use super::bench::{Again, Bench, Sizes};
-use super::conditions::Conditions;
-use super::{Bare, Candidate, Chain, Group, Lab, Lower, Offer, Setup};
+use crate::measure::account::{CoreTime, Delay, GroupCount, Step};
+use crate::measure::bench::{Again, Bench, Sizes};
+use crate::measure::conditions::Conditions;
+use crate::measure::{Bare, Candidate, Chain, Group, Lab, Lower, Offer, Setup};
 use crate::report::{Options, Report, Size};
 use std::collections::BTreeMap;
 
@@ -241,7 +241,7 @@ fn a_machine_that_demultiplexes_early_holds() {
         // Two figures in two rows are no curve.
         assert!(report.verdicts.len() > 1 && report.figures.is_empty() == (name == "abm-cost"), "{name}");
         if let Some(directory) = std::env::var_os("GANNET_FIGURES") {
-            report.write(&std::path::Path::new(&directory).join(name)).unwrap();
+            report.write(&std::path::Path::new(&directory).join(name), "").unwrap();
             gannet_rt::outln!("{}", report.table());
         }
         if !report.figures.is_empty() {

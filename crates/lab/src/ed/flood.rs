@@ -1,12 +1,12 @@
 //! `ed-flood`: packets for nobody, a quarter of what the machine could drop at all, beside good traffic at half load.
 
-use super::account::{GroupCount, Step};
-use super::bench::{Axis, Bench};
-use super::saturation::cap;
-use super::stats::Samples;
-use super::throughput::KBPS;
-use super::{Candidate, osmo};
 use crate::figure::{Curve, Panel, Scale, Style};
+use crate::measure::account::{GroupCount, Step};
+use crate::measure::bench::{Axis, Bench};
+use crate::measure::loads::KBPS;
+use crate::measure::saturation::cap;
+use crate::measure::stats::Samples;
+use crate::measure::{Candidate, osmo};
 use crate::report::{at_least, at_most, greatest, least};
 use serde_json::json;
 

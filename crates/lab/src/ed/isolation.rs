@@ -8,13 +8,14 @@
 //! generator's core makes. What it did not offer says nothing, and is left out; with work that stands for a cipher it offers
 //! everything.
 
-use super::account::{GroupCount, Step};
-use super::bench::{Again, Axis, Bench, Runner};
-use super::saturation::{Found, ROUGH, cap, s_f};
-use super::stats::Samples;
-use super::throughput::{GUESS_CIPHERED_PPS, KBPS, KBPS_WITH_WORK, WORK_NS};
-use super::{Candidate, Setup, osmo, thesis};
+use super::thesis;
 use crate::figure::{Curve, Panel, Point, Style};
+use crate::measure::account::Step;
+use crate::measure::bench::{Again, Axis, Bench, Runner};
+use crate::measure::loads::{GUESS_CIPHERED_PPS, KBPS, KBPS_WITH_WORK, WORK_NS};
+use crate::measure::saturation::{Found, ROUGH, cap, s_f};
+use crate::measure::shares::{SHARE_END, SHARED, Shares, curves, note};
+use crate::measure::{Candidate, Setup, osmo};
 use crate::report::{at_least, greatest, least};
 use serde_json::json;
 
@@ -34,39 +35,10 @@ const ROUNDS_S: f64 = 0.6;
 /// How often more is offered where nobody had to share: the machine is faster than when saturation was found.
 const MORE: u32 = 1;
 const FASTER: f64 = 1.15;
-/// Whoever gets less than this of what he is entitled to had to share; at 1.2 times saturation it is 0.83.
-const SHARED: f64 = 0.88;
 /// What a good user gets below saturation.
 const SHARE: f64 = 0.995;
 /// By how much good and bad may differ above it.
 const APART: f64 = 0.02;
-/// Where the axis of shares ends, in percent.
-pub(super) const SHARE_END: f64 = 200.0;
-
-/// What one candidate's groups got at one fraction of exceeding traffic.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Shares {
-    pub(super) good: Samples,
-    pub(super) bad: Samples,
-    good_read: Samples,
-    bad_read: Samples,
-    apart: Samples,
-    /// Steps in which nobody had to share, or in which the generator could not offer what was intended.
-    silent: usize,
-}
-
-impl Shares {
-    /// Most of so many repetitions can say nothing any more.
-    const fn is_silent(&self, repetitions: u32) -> bool {
-        self.silent > repetitions as usize / 2
-    }
-
-    /// Most of so many repetitions have said something.
-    fn says_enough(&self, repetitions: u32) -> bool {
-        self.apart.len() > repetitions as usize / 2
-    }
-}
-
 /// One candidate at one load: its shares by fraction.
 #[derive(Debug, Clone)]
 struct Scenario {
@@ -256,34 +228,6 @@ fn one(
     bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, again))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of a step stay far below 2^52")]
-pub(super) fn note(shares: &mut Shares, step: &Step) {
-    let get = |name: &str| step.group(name).cloned().unwrap_or_default();
-    let (good, bad) = (get("good"), get("bad"));
-    let (g, b) = (step.share(&good), step.share(&bad));
-    shares.good.push(g);
-    shares.bad.push(b);
-    // Where a group was offered no more than it got, nobody had to share. What each is entitled to is the same for both also where
-    // the generator was late, so that the good were offered less than that, and the bad still more.
-    if step.shortfall().is_none() && step.least_share() < SHARED {
-        let [of_good, of_bad] = [&good, &bad].map(|group| group.delivered as f64 / group.due_pps);
-        shares.apart.push((of_good - of_bad) / f64::midpoint(of_good, of_bad));
-    } else {
-        shares.silent += 1;
-    }
-    // As a fraction of what the group is entitled to in the whole step, which is as much longer as more was offered, or of
-    // what it was offered where that was less.
-    let read = |group: &GroupCount| {
-        let whole_s = step.window_s * group.offered_all as f64 / group.offered.max(1) as f64;
-        let entitled = (group.due_pps * whole_s).min(group.offered_all as f64);
-        group.read.map(|read| read as f64 / entitled)
-    };
-    if let (Some(good), Some(bad)) = (read(&good), read(&bad)) {
-        shares.good_read.push(good);
-        shares.bad_read.push(bad);
-    }
-}
-
 fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) {
     let with = |candidate, times: f64, work: bool| {
         scenarios.iter().find(move |s| {
@@ -404,28 +348,6 @@ fn draw(bench: &mut Bench<'_>, policing: bool, scenarios: &[Scenario]) {
         let off = if policing { "" } else { "-no-policing" };
         bench.figure(&format!("ed-isolation-{letter}{off}"), &caption, panels.collect());
     }
-}
-
-/// What was delivered and read of good and bad users, by fraction of exceeding traffic.
-pub(super) fn curves(points: &[(f64, Shares)]) -> Vec<Curve> {
-    let percent = |what: &str, style, colour, get: &dyn Fn(&Shares) -> &Samples| Curve {
-        name: format!("{what} users"),
-        style,
-        colour,
-        points: points
-            .iter()
-            .filter(|(_, shares)| !get(shares).is_empty())
-            .map(|(f, shares)| get(shares).over(0.01).point(f * 100.0))
-            .collect(),
-    };
-    let mut curves = vec![
-        percent("delivered, good", Style::Measured, 0, &|s| &s.good),
-        percent("delivered, bad", Style::Measured, 1, &|s| &s.bad),
-        percent("read by the SGSN, good", Style::Second, 0, &|s| &s.good_read),
-        percent("read by the SGSN, bad", Style::Second, 1, &|s| &s.bad_read),
-    ];
-    curves.retain(|curve| !curve.points.is_empty());
-    curves
 }
 
 /// What was done is in the title: who, by how much work on each packet, and what held excess back.

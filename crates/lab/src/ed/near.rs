@@ -6,9 +6,9 @@
 //! that the same program forwards half as much. A step is made while they are as near and the SGSN's is as fast
 //! ([`super::pulse`]) as they usually are: what is rare would have to be waited for too long.
 
-use super::account::SLOW;
 use super::bed::{LOAD_CORE, SGSN_CORE};
 use super::pulse::{Fastest, look_alone};
+use crate::measure::account::SLOW;
 use crate::settings::Changed;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::cell::RefCell;

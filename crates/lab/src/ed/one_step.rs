@@ -1,16 +1,18 @@
 //! One step of a real chain: the generator runs, both sides are read when the window begins and when it ends, and the account
 //! is drawn up when nothing is under way any more.
 
-use super::account::{Delay, GroupCount, Step};
 use super::bed::{CoreClock, ProcessClock, READ_BY_BSS, SGSN_CORE};
 use super::near::{Cores, Preempting};
-use super::peers::Offered;
+use super::peers;
+use super::peers::{FULL_SOCKET, Offered};
 use super::pulse::Pulse;
-use super::real::RealChain;
+use super::real::{RealChain, total};
 use super::shape::STRANGE;
-use super::{Offer, peers};
 use crate::load::Load;
 use crate::load::traffic::{Group, GroupResult, StepResult, Traffic};
+use crate::measure;
+use crate::measure::Offer;
+use crate::measure::account::{Delay, GroupCount, Step};
 use gannet_machine::drops::Drop;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -161,7 +163,7 @@ impl RealChain {
         let mut step = Step {
             window_s: if is_exact { offer.window_s } else { end.at_s - start.at_s },
             // Between two looks a little more time passes than there is traffic.
-            intended_pps: offer.groups.iter().map(super::Group::pps).sum::<f64>()
+            intended_pps: offer.groups.iter().map(measure::Group::pps).sum::<f64>()
                 * if is_exact { 1.0 } else { (to_s - start.at_s) / (end.at_s - start.at_s) },
             groups: offer
                 .groups
@@ -230,7 +232,7 @@ fn note_undelivered(
     step.queued = peers::queued_of(after, offered);
     match offered {
         Offered::Downlink => {}
-        Offered::Uplink => super::uplink::note_lost(step, moved),
+        Offered::Uplink => note_lost(step, moved),
         Offered::Acknowledged => {
             let lost = acknowledgements.saturating_sub(moved_of(moved, "ll_pdu_uplink"));
             let lost_before = lost_before_driver(moved, acknowledgements, refused);
@@ -280,9 +282,21 @@ fn lost_on_gb(moved: &BTreeMap<String, u64>) -> u64 {
     lost - others.saturating_sub(of(READ_BY_BSS)).min(lost)
 }
 
-/// Of all groups.
-pub(super) fn total(groups: &[GroupResult], what: impl Fn(&GroupResult) -> u64) -> u64 {
-    groups.iter().map(what).sum()
+/// What is lost on the way up alone: in the sink's ring, and where hundreds of a mobile's LL-PDUs in a row have been lost, so
+/// that LLC takes a later one, by its number, for one that was there before. A full socket of `fifo` also loses what the BSS
+/// says itself, which nobody has offered: what it sent beside user data and the node has not got.
+fn note_lost(step: &mut Step, moved: &BTreeMap<String, u64>) {
+    let of = |name: &str| moved.get(name).copied().unwrap_or(0);
+    step.ring_losses += of("gn0.tx_dropped");
+    let sent_besides = (of("gb1.tx_packets") + of("gb1.tx_dropped")).saturating_sub(step.offered_all());
+    let got_besides = of("udp.InDatagrams").saturating_sub(of("ll_pdu_uplink"));
+    if let Some(lost) = step.drops.get_mut(FULL_SOCKET) {
+        *lost = lost.saturating_sub(sent_besides.saturating_sub(got_besides));
+    }
+    let name = Drop::LlcDuplicate.name();
+    if of(name) > 0 {
+        step.drops.insert(name.to_owned(), of(name));
+    }
 }
 
 fn find(groups: &[GroupResult], group: Group) -> Option<&GroupResult> {
@@ -290,7 +304,7 @@ fn find(groups: &[GroupResult], group: Group) -> Option<&GroupResult> {
 }
 
 fn group_count(
-    group: &super::Group,
+    group: &measure::Group,
     number: Group,
     all: &[GroupResult],
     (start, end): (&Mark, &Mark),
@@ -419,5 +433,18 @@ mod tests {
         // Signalling that carries LL-PDUs of its own is read too.
         assert_eq!(lost_on_gb(&moved(1000, 992, 8, 30)), 8);
         assert_eq!(lost_on_gb(&BTreeMap::from([("gb0.tx_dropped".to_owned(), 5)])), 5);
+    }
+
+    #[test]
+    fn what_a_full_socket_loses_of_signalling_is_nobodys() {
+        let counted = [("gb1.tx_packets", 94_244), ("udp.InDatagrams", 41_706), ("ll_pdu_uplink", 41_055)];
+        let moved = counted.map(|(name, count)| (name.to_owned(), count)).into();
+        let all =
+            GroupCount { name: "good", offered_all: 93_474, delivered_all: 41_055, ..GroupCount::default() };
+        let mut step = Step { groups: vec![all], ..Step::default() };
+        step.drops.insert(FULL_SOCKET.to_owned(), 52_538);
+        assert_eq!(step.unaccounted(), -119);
+        note_lost(&mut step, &moved);
+        assert_eq!(step.unaccounted(), 0);
     }
 }

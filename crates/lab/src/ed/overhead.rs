@@ -3,10 +3,11 @@
 //! One mobile, packets at a fixed distance, nobody else. The traversal is from the generator at Gn to the driver of the
 //! sink at Gb; both links are in it, the same for every candidate.
 
-use super::bench::{Axis, Bench, Runner};
-use super::stats::Samples;
-use super::{Candidate, Group, Members, Onset, Spacing, thesis};
+use super::thesis;
 use crate::figure::{Curve, Panel, Point, Style};
+use crate::measure::bench::{Axis, Bench, Runner};
+use crate::measure::stats::Samples;
+use crate::measure::{ALL, Candidate, Group, Members, Onset, Spacing};
 use crate::report::at_most;
 use serde_json::json;
 
@@ -23,7 +24,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     // One mobile that may have five times what it gets, so that flow control does not delay it.
     let mut setup = bench.setup(16_000);
     (setup.users, setup.cells, setup.ms_rate) = (10.min(setup.users), 2, 5.0);
-    let mut runners = bench.start(&super::ALL, &setup)?;
+    let mut runners = bench.start(&ALL, &setup)?;
     let mut means = vec![Samples::default(); runners.len()];
     let mut p99s = means.clone();
     for repetition in 0..bench.sizes.repetitions {

@@ -2,8 +2,8 @@
 
 use super::bed::{Bed, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN, SGSN_CORE};
 use super::shape::{AROUND, HLR_PORT};
-use super::{Candidate, Setup};
 use crate::losses::{Place, place_of};
+use crate::measure::{Candidate, Setup};
 use crate::testbed::{Process, TestbedError};
 use gannet_machine::drops::Drop;
 use std::collections::BTreeMap;

@@ -7,13 +7,14 @@
 //! Where the generator cannot offer so many times saturation without work, since its core is full before, the same is shown with
 //! a little work as well.
 
-use super::bench::{Again, Axis, BRIEF, Bench, Runner};
-use super::conditions::Conditions;
-use super::saturation::{BARE_WORK_NS, FINE, Found, at_offered, cap, really_offered};
-use super::stats::Samples;
-use super::throughput::{GUESS_CIPHERED_PPS, KBPS, KBPS_WITH_WORK, WORK_NS};
-use super::{Candidate, Group, Members, Offer, Onset, Setup, Spacing, osmo, thesis};
+use super::thesis;
 use crate::figure::{Curve, Panel, Point, Style};
+use crate::measure::bench::{Again, Axis, BRIEF, Bench, Runner};
+use crate::measure::conditions::Conditions;
+use crate::measure::loads::{GUESS_CIPHERED_PPS, KBPS, KBPS_WITH_WORK, WORK_NS};
+use crate::measure::saturation::{BARE_WORK_NS, FINE, Found, at_offered, cap, really_offered};
+use crate::measure::stats::Samples;
+use crate::measure::{Candidate, Group, Members, Offer, Onset, Setup, Spacing, osmo};
 use serde_json::json;
 
 /// One of so many has high precedence: at five times saturation they are less than what can be forwarded still.

@@ -1,15 +1,15 @@
 //! Chains of processes and network namespaces: the SGSN under test on one core, this process on the other.
 
-use super::account::Step;
 use super::bed::{Bed, LOAD_CORE, Receive};
 use super::near::{Cores, First};
-use super::one_step::total;
 use super::shape::{GB_LOAD_PORT, STRANGERS, attach, bucket, load_config, refused, start_traffic};
 use super::slabs::Slabs;
-use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, peers};
+use super::{bare, peers};
 use crate::counters::read_counters;
 use crate::load::traffic::{self, FlowSpec, Group, GroupResult, Pacing, Traffic};
 use crate::load::{Load, pdp_address};
+use crate::measure::account::Step;
+use crate::measure::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing};
 use crate::testbed::{self, Process, TestbedError};
 use gannet_ops::vty;
 use gannet_proto::bssgp::flow_control::BvcParameters;
@@ -498,4 +498,9 @@ pub(super) fn resident(process: &Process) -> Result<u64, String> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     kib.map(|kib| kib * 1024).ok_or_else(|| format!("{path}: no VmRSS"))
+}
+
+/// Of all groups.
+pub(super) fn total(groups: &[GroupResult], what: impl Fn(&GroupResult) -> u64) -> u64 {
+    groups.iter().map(what).sum()
 }

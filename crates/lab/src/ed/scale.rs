@@ -1,11 +1,11 @@
 //! `ed-scale`: the same traffic over a thousand and over a million contexts, and what a mobile costs in memory.
 
-use super::bench::{Axis, Bench, everybody};
-use super::saturation::{Found, cap, with_bare_work, without_bare_work};
-use super::stats::Samples;
-use super::throughput::KBPS;
-use super::{Bare, Candidate, Chain, Setup, osmo};
 use crate::figure::{Curve, Panel, Point, Scale, Style};
+use crate::measure::bench::{Axis, Bench, everybody};
+use crate::measure::loads::KBPS;
+use crate::measure::saturation::{Found, cap, with_bare_work, without_bare_work};
+use crate::measure::stats::Samples;
+use crate::measure::{Bare, Candidate, Chain, Setup, osmo};
 use crate::report::{at_least, at_most};
 use serde_json::json;
 

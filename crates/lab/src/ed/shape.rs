@@ -1,10 +1,10 @@
 //! What the load of a chain is to be: its cells and mobiles, the profile of each, leak rates, and a flow for each context.
 
-use super::Setup;
 use super::bed::{Bed, GB_LOAD, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN};
 use crate::load::run::cells_of;
 use crate::load::traffic::{FlowSpec, Group, Samples, Side, Traffic, TrafficConfig};
 use crate::load::{Load, LoadConfig, Order, Outcome, Profile, Security, imsi};
+use crate::measure::Setup;
 use core::net::{Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_wire::id::Tlli;

@@ -1,11 +1,11 @@
 //! A load as a person asks for it, offered again and again: to look at one candidate alone, with a profiler beside it.
 
-use super::account::Step;
-use super::bench::{Bench, Sizes, everybody};
 use super::real::RealLab;
-use super::saturation::bare_groups;
-use super::{Bare, Candidate, Lab};
 use crate::load::config::Proposal;
+use crate::measure::account::Step;
+use crate::measure::bench::{Bench, Sizes, everybody};
+use crate::measure::saturation::bare_groups;
+use crate::measure::{Bare, Candidate, Lab};
 use crate::report::Size;
 use std::path::{Path, PathBuf};
 

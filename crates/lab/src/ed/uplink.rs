@@ -5,18 +5,14 @@
 //! of arrival: half of their own S0), reckoned with the cost of a drop on Gn. Dropping on Gb costs a little more, since a
 //! mobile is found there by hash and not by place.
 
-use super::account::Step;
-use super::bench::{Axis, Bench, Runner};
-use super::isolation::{SHARE_END, Shares, curves, note};
-use super::peers::FULL_SOCKET;
-use super::saturation::{cap, s_f};
-use super::throughput::KBPS;
-use super::{Candidate, Setup};
 use crate::figure::Panel;
+use crate::measure::bench::{Axis, Bench, Runner};
+use crate::measure::loads::KBPS;
+use crate::measure::saturation::{cap, s_f};
+use crate::measure::shares::{SHARE_END, Shares, curves, note};
+use crate::measure::{Candidate, Setup};
 use crate::report::{at_least, least};
-use gannet_machine::drops::Drop;
 use serde_json::json;
-use std::collections::BTreeMap;
 
 const FRACTIONS: [f64; 5] = [0.0, 0.33, 0.5, 0.75, 0.9];
 /// The good load, as a part of saturation.
@@ -90,23 +86,6 @@ fn one(
     Ok(())
 }
 
-/// What is lost on the way up alone: in the sink's ring, and where hundreds of a mobile's LL-PDUs in a row have been lost, so
-/// that LLC takes a later one, by its number, for one that was there before. A full socket of `fifo` also loses what the BSS
-/// says itself, which nobody has offered: what it sent beside user data and the node has not got.
-pub(super) fn note_lost(step: &mut Step, moved: &BTreeMap<String, u64>) {
-    let of = |name: &str| moved.get(name).copied().unwrap_or(0);
-    step.ring_losses += of("gn0.tx_dropped");
-    let sent_besides = (of("gb1.tx_packets") + of("gb1.tx_dropped")).saturating_sub(step.offered_all());
-    let got_besides = of("udp.InDatagrams").saturating_sub(of("ll_pdu_uplink"));
-    if let Some(lost) = step.drops.get_mut(FULL_SOCKET) {
-        *lost = lost.saturating_sub(sent_besides.saturating_sub(got_besides));
-    }
-    let name = Drop::LlcDuplicate.name();
-    if of(name) > 0 {
-        step.drops.insert(name.to_owned(), of(name));
-    }
-}
-
 fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) {
     let how = setup.policing_of(Candidate::Xdp);
     let least = |candidate| {
@@ -155,23 +134,4 @@ fn draw(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) {
         bench.repeated(false)
     );
     bench.figure(&format!("ed-uplink{off}"), &caption, panels.collect());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ed::account::GroupCount;
-
-    #[test]
-    fn what_a_full_socket_loses_of_signalling_is_nobodys() {
-        let counted = [("gb1.tx_packets", 94_244), ("udp.InDatagrams", 41_706), ("ll_pdu_uplink", 41_055)];
-        let moved = counted.map(|(name, count)| (name.to_owned(), count)).into();
-        let all =
-            GroupCount { name: "good", offered_all: 93_474, delivered_all: 41_055, ..GroupCount::default() };
-        let mut step = Step { groups: vec![all], ..Step::default() };
-        step.drops.insert(FULL_SOCKET.to_owned(), 52_538);
-        assert_eq!(step.unaccounted(), -119);
-        note_lost(&mut step, &moved);
-        assert_eq!(step.unaccounted(), 0);
-    }
 }

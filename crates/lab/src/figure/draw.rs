@@ -1,6 +1,7 @@
 //! A figure as SVG text.
 
 use super::axis::{Axis, label};
+use super::canvas::{Axes, Canvas, LINE, NAME};
 use super::labels::{self, Names};
 use super::text::{escaped, wrapped};
 use super::{Curve, Figure, Panel, Point, look, split};
@@ -11,12 +12,9 @@ pub(super) const WIDTH: f64 = 800.0;
 const EDGE: f64 = 12.0;
 /// Between two panels, and below one.
 const GAP: f64 = 24.0;
-/// Sizes of text: ticks and axes, names and captions, titles.
+/// Sizes of text: ticks and axes, titles.
 const TICK: f64 = 12.0;
-pub(super) const NAME: f64 = 13.0;
 const TITLE: f64 = 14.0;
-/// From a line of text to the next.
-pub(super) const LINE: f64 = 18.0;
 /// Left of a plot: its ticks' labels.
 const TICKS_WIDTH: f64 = 48.0;
 /// Right of a plot without names there: half of a tick's label.
@@ -29,41 +27,6 @@ const MARKS_MAX: usize = 20;
 const LARGER: f64 = 0.07;
 const INK: &str = "#141414";
 const PALE: &str = "#404040";
-
-/// Both axes of a panel.
-#[derive(Debug, Clone)]
-pub(super) struct Axes {
-    pub(super) x: Axis,
-    pub(super) y: Axis,
-}
-
-/// What has been drawn so far.
-#[derive(Debug, Default)]
-pub(super) struct Canvas(String);
-
-impl Canvas {
-    pub(super) fn push(&mut self, element: &str) {
-        self.0.push_str(element);
-    }
-
-    /// Text with its base line at a place: anchor, weight and colour.
-    pub(super) fn text(&mut self, (x, y): (f64, f64), size: f64, look: (&str, &str, &str), text: &str) {
-        let (anchor, weight, colour) = look;
-        let _ = writeln!(
-            self.0,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" font-weight=\"{weight}\" \
-             fill=\"{colour}\">{}</text>",
-            escaped(text)
-        );
-    }
-
-    fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), colour: &str, width: &str) {
-        let _ = writeln!(
-            self.0,
-            "<path d=\"M{x1:.1},{y1:.1}L{x2:.1},{y2:.1}\" stroke=\"{colour}\" stroke-width=\"{width}\" fill=\"none\"/>"
-        );
-    }
-}
 
 /// Draws a figure. `origin` says where it comes from: command, version, machine and date; it ends the caption.
 #[must_use]

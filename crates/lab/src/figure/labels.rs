@@ -1,7 +1,7 @@
 //! Where the names of curves stand: at the lines' ends where all fit, in one legend where a look means the same in each panel,
 //! and else in a legend for each panel.
 
-use super::draw::{Axes, Canvas, LINE, NAME};
+use super::canvas::{Axes, Canvas, LINE, NAME};
 use super::{Curve, Panel, look, text};
 
 /// Room for the piece of line before a name in a legend.

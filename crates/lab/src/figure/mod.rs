@@ -8,6 +8,7 @@
 //! * Names stand at the lines' ends where all of them fit, else in a legend.
 
 mod axis;
+mod canvas;
 #[cfg(test)]
 pub(crate) mod check;
 #[cfg(test)]

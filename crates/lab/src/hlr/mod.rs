@@ -6,8 +6,8 @@
 
 pub mod server;
 
-use crate::load::mobile::user_of_imsi;
-use crate::load::{Profile, Security};
+use crate::load::mobile::{Profile, user_of_imsi};
+use crate::load::security::Security;
 use gannet_machine::rng::Rng;
 use gannet_proto::auth::aka::{self, UmtsKeys};
 use gannet_proto::auth::card::Card;

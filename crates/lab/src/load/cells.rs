@@ -1,5 +1,6 @@
 //! BSSGP as a BSS speaks it: BVCs, flow control, paging, flushing.
 
+use super::bvc::Bvc;
 use super::emulator::{Emulator, Flow, MsFlow, Waiting};
 use super::mobile::{Phase, random_tlli, user_of_imsi, user_of_random};
 use gannet_machine::Context;
@@ -19,44 +20,6 @@ const C: Duration = Duration::from_secs(1);
 /// FLOW-CONTROL PDUs in a millisecond, at most: when the rates of thousands of mobiles change at once, an SGSN's socket
 /// has no room for all that says so.
 const TOLD_PER_MS: u32 = 32;
-
-/// One NSE.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Nse {
-    /// Its signalling BVC was reset.
-    pub(super) up: bool,
-    /// And a reset of that is without an answer.
-    pending: bool,
-}
-
-/// One cell, a PTP BVC.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Cell {
-    pub(super) flow: BvcParameters,
-    /// The refresh that counts.
-    pub(super) due_ms: u32,
-    /// When FLOW-CONTROL-BVC was sent last.
-    pub(super) told_ms: Option<u32>,
-    pub(super) up: bool,
-    /// A reset is without an answer.
-    pending: bool,
-    pub(super) tag: u8,
-}
-
-impl Cell {
-    pub(super) const fn new(flow: BvcParameters) -> Self {
-        Self { flow, due_ms: 0, told_ms: None, up: false, pending: false, tag: 0 }
-    }
-}
-
-/// A BVC that is reset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bvc {
-    /// The signalling BVC of an NSE.
-    Signalling(u16),
-    /// That of a cell.
-    Ptp(u32),
-}
 
 impl Emulator {
     // ------------------------------------------------------------------------------------------------- BVCs

@@ -4,7 +4,7 @@
 //! and finding the next costs the same for ten mobiles and for a million. A deadline that has lost its meaning is
 //! recognised when its turn comes.
 
-use super::cells::{Bvc, Cell, Nse};
+use super::bvc::{Bvc, Cell, Nse};
 use super::config::{GTP_C, GTP_U, LoadConfig};
 use super::mobile::{Goal, Mobile, Phase, Profile, User};
 use super::security::{Secrets, UserCipher};
@@ -13,7 +13,7 @@ use core::net::IpAddr;
 use foldhash::fast::FixedState;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
-use gannet_machine::timers::TimerKey;
+use gannet_machine::timers::{TimerKey, TimerName as _};
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer};
 use gannet_proto::bssgp::flow_control::Bucket;
 use gannet_proto::ns::{NsConfig, NsEntity, NsOutput, NsRole, NsStatus};
@@ -30,10 +30,14 @@ const LEAST_WINDOW: u32 = 8;
 /// How long a mobile that was refused waits until it tries again: what was missing may come meanwhile.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
-/// Who asked for a wake-up.
-mod owner {
-    pub const NS: u8 = 1;
-    pub const QUEUES: u8 = 2;
+gannet_machine::timer_names! {
+    /// Who asked for a wake-up.
+    enum Owner {
+        /// NS-VCs.
+        Ns = "NS",
+        /// The queues of deadlines.
+        Queues = "the queues of deadlines",
+    }
 }
 
 /// What a range of users is to do.
@@ -268,7 +272,7 @@ impl Emulator {
                 ..Mobile::default()
             })
             .collect();
-        let mut ns = NsConfig::new(NsRole::Bss, owner::NS);
+        let mut ns = NsConfig::new(NsRole::Bss, Owner::Ns.number());
         (ns.tns_test, ns.tns_alive) = config.tns;
         (ns.nse_max, ns.vc_max) = (usize::from(config.nses), usize::from(config.nses));
         Ok(Self {
@@ -404,7 +408,7 @@ impl Emulator {
         let at = Instant(u64::from(due) * 1_000_000).max(cx.now);
         if self.armed.is_none_or(|armed| at < armed) {
             self.armed = Some(at);
-            cx.timers.wake(TimerKey { owner: owner::QUEUES, slot: 0, generation: 0 }, at);
+            cx.timers.wake(Owner::Queues.key(0, 0), at);
         }
     }
 
@@ -578,7 +582,7 @@ impl Machine for Emulator {
         while let Some(input) = inputs.pop() {
             match input {
                 Input::Datagram { port, peer, frame } => self.datagram(cx, port, peer, frame),
-                Input::Timeout(key) if key.owner == owner::QUEUES => self.wake(cx),
+                Input::Timeout(key) if Owner::of(key) == Some(Owner::Queues) => self.wake(cx),
                 Input::Timeout(key) => {
                     let mut outputs = core::mem::take(&mut self.ns_out);
                     self.ns.wake(cx, key, &mut outputs);
@@ -590,6 +594,10 @@ impl Machine for Emulator {
             }
         }
         self.settle(cx);
+    }
+
+    fn timer_name(&self, key: TimerKey) -> &'static str {
+        Owner::of(key).map_or("a timer of nobody", Owner::name)
     }
 
     fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<Event>>) {

@@ -5,7 +5,7 @@
 
 use super::security::UserCipher;
 use core::net::Ipv4Addr;
-use gannet_wire::id::{Imsi, Nsapi, Sapi, Teid, Tlli};
+use gannet_wire::id::{Imei, Imsi, Nsapi, Sapi, Teid, Tlli};
 use gannet_wire::l3::ie::{
     BitRate, DelayClass, MeanThroughput, PackedQos, PeakThroughput, PrecedenceClass, QosProfile, QosR99,
     ReliabilityClass, TrafficClass,
@@ -173,6 +173,11 @@ pub fn imsi(user: u32) -> Imsi {
     let number = (0..MSIN_DIGITS).rev().map(|place| digit(10_u32.pow(place)));
     let digits = [0, 0, 1, 0, 1].into_iter().chain(number);
     Imsi::from_digits(digits).unwrap_or_else(|| unreachable!("fifteen decimal digits"))
+}
+
+/// An IMEI of fifteen digits that ends in the user's number.
+pub(super) fn imei(user: u32) -> Option<Imei> {
+    Imei::from_digits(imsi(user).digits())
 }
 
 /// The user of an IMSI of ours.

@@ -10,11 +10,11 @@
 //! | [`config`] | where the SGSN is, and what stands around it |
 //! | [`mobile`] | one mobile, and the quality of service that it asks for |
 //! | [`emulator`] | the machine: orders, deadlines, counters |
-//! | `cells` | BVCs, flow control, paging |
+//! | `bvc`, `cells` | BVCs, flow control, paging |
 //! | `procedures` | attach, activation, detach, cell change; LLC |
 //! | `acknowledged` | LLC's acknowledged mode, as far as a mobile needs it that only receives |
 //! | `gn` | the GGSN, and N-PDUs on their way up |
-//! | [`security`] | cards, keys and the cipher of LLC, where mobiles have them |
+//! | [`security`], `ciphered` | cards, keys and the cipher of LLC, where mobiles have them |
 //!
 //! [`Emulator`] is a [`Machine`](gannet_machine::Machine), so that the tests drive it in virtual time against the
 //! SGSN's own machine. [`Load`] drives it over sockets, in turns that the owner gives it: a traffic generator runs on the
@@ -27,7 +27,9 @@
 //! it has sent something anyway; so none is paged during a run. One that is paged answers.
 
 mod acknowledged;
+mod bvc;
 mod cells;
+mod ciphered;
 pub mod config;
 pub mod emulator;
 mod gn;

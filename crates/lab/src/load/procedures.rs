@@ -3,13 +3,13 @@
 //! A mobile has a phase and a goal; [`Emulator::step`] takes the next procedure from the one towards the other.
 
 use super::emulator::{Emulator, Event, Order, Waiting};
-use super::mobile::{Goal, N201_U_DEFAULT, NSAPI, Phase, SAPI, imsi, random_tlli};
+use super::mobile::{Goal, N201_U_DEFAULT, NSAPI, Phase, SAPI, imei, imsi, random_tlli};
 use super::security::Cover;
 use gannet_machine::frame::Frame;
 use gannet_machine::{Context, Output};
 use gannet_proto::gmm::message_goes_ciphered;
 use gannet_wire::fcs24::fcs24;
-use gannet_wire::id::{Imei, Rai, Sapi, Tlli};
+use gannet_wire::id::{Rai, Sapi, Tlli};
 use gannet_wire::l3::gmm::{
     AttachAccept, AttachComplete, AttachRequest, DetachAcceptMt, DetachRequestMo, GmmMessage,
     IdentityResponse, PTmsiReallocationComplete,
@@ -536,9 +536,4 @@ fn empty_n_pdu(user: u32) -> [u8; 20] {
     let sum: u32 = words.map(|pair| u32::from(u16::from_be_bytes(pair))).sum();
     let [_, _, high, low] = (!((sum & 0xffff) + (sum >> 16))).to_be_bytes();
     [0x45, 0, 0, 20, 0, 0, 0, 0, 1, 59, high, low, a, b, c, d, 192, 0, 2, 0]
-}
-
-/// An IMEI of fifteen digits that ends in the user's number.
-pub(super) fn imei(user: u32) -> Option<Imei> {
-    Imei::from_digits(imsi(user).digits())
 }

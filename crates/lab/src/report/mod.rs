@@ -4,7 +4,6 @@ mod page;
 #[cfg(test)]
 mod tests;
 
-use crate::experiments;
 use crate::figure::{self, Figure};
 use gannet_rt::log::ExtendedTimestamp;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -251,12 +250,6 @@ impl Report {
         self.parameters.push((name.to_owned(), value.to_string()));
     }
 
-    /// What the experiment is for.
-    #[must_use]
-    pub fn purpose(&self) -> &'static str {
-        experiments::named(&self.experiment).map_or("", |experiment| experiment.purpose)
-    }
-
     /// True when every claim holds and there is one. One that is not shown does not.
     #[must_use]
     pub fn holds(&self) -> bool {
@@ -297,11 +290,12 @@ impl Report {
         text
     }
 
-    /// Writes `NAME.json`, `FIGURE.svg` for each figure and `index.html` into `directory`, which is made if needed.
+    /// Writes `NAME.json`, `FIGURE.svg` for each figure and `index.html` into `directory`, which is made if needed. The page begins
+    /// with `purpose`, what the experiment is for.
     ///
     /// # Errors
     /// Where a file cannot be written.
-    pub fn write(&self, directory: &Path) -> io::Result<()> {
+    pub fn write(&self, directory: &Path, purpose: &str) -> io::Result<()> {
         std::fs::create_dir_all(directory)?;
         let json = serde_json::to_string_pretty(self)?;
         std::fs::write(directory.join(format!("{}.json", self.experiment)), json + "\n")?;
@@ -311,6 +305,6 @@ impl Report {
                 figure::svg(figure, &self.origin),
             )?;
         }
-        std::fs::write(directory.join("index.html"), page::page(self, &now()))
+        std::fs::write(directory.join("index.html"), page::page(self, purpose, &now()))
     }
 }

@@ -21,15 +21,15 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The page; `written` is when it was.
-pub(super) fn page(report: &Report, written: &str) -> String {
+/// The page; `purpose` is what the experiment is for, and `written` when the page was.
+pub(super) fn page(report: &Report, purpose: &str, written: &str) -> String {
     let name = escape(&report.experiment);
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
          content=\"width=device-width\">\n<title>{name}</title>\n<style>\n{STYLE}\n</style>\n<h1>{name}</h1>\n"
     );
-    if !report.purpose().is_empty() {
-        let _ = writeln!(page, "<p>{}</p>", escape(report.purpose()));
+    if !purpose.is_empty() {
+        let _ = writeln!(page, "<p>{}</p>", escape(purpose));
     }
     facts(&mut page, report, written);
     claims(&mut page, report);

@@ -12,6 +12,8 @@ fn verdict(name: &str, holds: Option<bool>) -> Verdict {
     }
 }
 
+const PURPOSE: &str = "Shows that nothing is lost.";
+
 fn report() -> Report {
     let options = Options { size: Size::Quick, seed: 7, out: PathBuf::new(), progress: false };
     let mut report = Report::simulated("world", &options);
@@ -49,7 +51,7 @@ fn what_was_not_measured_is_not_shown_anywhere() {
     assert_eq!(json.pointer("/verdicts/2/holds"), Some(&serde_json::Value::Null));
     let word = |at: usize| json["verdicts"][at]["verdict"].as_str().map(str::to_owned);
     assert_eq!([word(0), word(1), word(2)].map(Option::unwrap), ["yes", "NO", "not shown"]);
-    let page = page::page(&report, "today");
+    let page = page::page(&report, PURPOSE, "today");
     for cell in [" class=\"verdict\">yes<", " class=\"verdict no\">NO<", " class=\"verdict open\">not shown<"]
     {
         assert_eq!(page.matches(cell).count(), 1, "{cell}");
@@ -75,9 +77,9 @@ fn a_page_explains_itself() {
         Curve { name: "c".to_owned(), style: Style::Measured, colour: 0, points: vec![Point::new(0.0, 1.0)] };
     report.figures =
         vec![Figure::new("f", "A <caption>.", vec![Panel { curves: vec![curve], ..Panel::default() }])];
-    let simulated = page::page(&report, "today");
+    let simulated = page::page(&report, PURPOSE, "today");
     for part in [
-        report.purpose(),
+        PURPOSE,
         "<code>gannet lab run world --quick --seed 7</code>",
         concat!("Gannet ", env!("CARGO_PKG_VERSION")),
         "<tr><th>mobiles</th><td>50</td></tr>",
@@ -95,7 +97,7 @@ fn a_page_explains_itself() {
     report.machine =
         Some(MachineInfo { cores: 2, cpu: "A".to_owned(), kernel: "6".to_owned(), date: "D".to_owned() });
     report.remarks.push("a remark".to_owned());
-    let real = page::page(&report, "today");
+    let real = page::page(&report, PURPOSE, "today");
     for part in
         ["<th>paper</th>", "<td>40 %</td>", "<td>–</td>", "2 cores of A, Linux 6", "real time, D", "a remark"]
     {

@@ -1,17 +1,24 @@
 //! Deadlines by name: plain data that moves with what they concern.
 
-use super::{Ticket, TimerKey, Timers};
+use super::{Ticket, TimerKey, TimerName, Timers};
 use crate::time::Instant;
 use serde::{Deserialize, Serialize};
 
-/// Named deadlines of one owner. `N` is the number of names; a name is its index (`T3350 as usize`).
+/// Deadlines of one owner, one for each name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deadlines<const N: usize> {
-    #[serde(with = "array")]
-    at: [Instant; N],
+#[serde(bound = "")]
+pub struct Deadlines<N: TimerName> {
+    #[serde(with = "instants")]
+    at: N::Instants,
     /// The earliest wake-up that was asked for and has not come yet.
     #[serde(skip, default = "never")]
     asked: Instant,
+}
+
+fn all_never<I: Default + AsMut<[Instant]>>() -> I {
+    let mut at = I::default();
+    at.as_mut().fill(NEVER);
+    at
 }
 
 /// The instant that stands for "not running": eight octets for a deadline, not sixteen.
@@ -25,60 +32,69 @@ fn running(at: Instant) -> Option<Instant> {
     (at != NEVER).then_some(at)
 }
 
-impl<const N: usize> Default for Deadlines<N> {
+impl<N: TimerName> Default for Deadlines<N> {
     fn default() -> Self {
-        Self { at: [NEVER; N], asked: NEVER }
+        Self { at: all_never(), asked: NEVER }
     }
 }
 
-impl<const N: usize> Deadlines<N> {
+impl<N: TimerName> Deadlines<N> {
     /// Sets or moves the deadline `name`.
-    pub fn set(&mut self, name: usize, at: Instant) {
-        if let Some(slot) = self.at.get_mut(name) {
+    pub fn set(&mut self, name: N, at: Instant) {
+        if let Some(slot) = self.at.as_mut().get_mut(name.index()) {
             *slot = at;
         }
     }
 
     /// Removes the deadline `name`.
-    pub fn clear(&mut self, name: usize) {
-        if let Some(slot) = self.at.get_mut(name) {
+    pub fn clear(&mut self, name: N) {
+        if let Some(slot) = self.at.as_mut().get_mut(name.index()) {
             *slot = NEVER;
         }
     }
 
     /// Removes all deadlines.
     pub fn clear_all(&mut self) {
-        self.at = [NEVER; N];
+        self.at = all_never();
     }
 
     /// The deadline `name`.
     #[must_use]
-    pub fn get(&self, name: usize) -> Option<Instant> {
-        self.at.get(name).copied().and_then(running)
+    pub fn get(&self, name: N) -> Option<Instant> {
+        self.at.as_ref().get(name.index()).copied().and_then(running)
     }
 
     /// True where `name` is running.
     #[must_use]
-    pub fn is_set(&self, name: usize) -> bool {
+    pub fn is_set(&self, name: N) -> bool {
         self.get(name).is_some()
     }
 
     /// The earliest deadline.
     #[must_use]
     pub fn next(&self) -> Option<Instant> {
-        self.at.iter().min().copied().and_then(running)
+        self.at.as_ref().iter().min().copied().and_then(running)
     }
 
     /// Takes the name of one deadline that is due, the earliest first, and removes it.
-    pub fn pop_due(&mut self, now: Instant) -> Option<usize> {
-        let (name, _) = self
-            .at
-            .iter()
-            .enumerate()
-            .filter(|(_, at)| **at <= now && **at != NEVER)
-            .min_by_key(|(name, at)| (**at, *name))?;
-        self.clear(name);
-        Some(name)
+    pub fn pop_due(&mut self, now: Instant) -> Option<N> {
+        let (name, at) = self.first()?;
+        (at <= now).then(|| {
+            self.clear(name);
+            name
+        })
+    }
+
+    /// The name of the earliest deadline.
+    #[must_use]
+    pub fn next_name(&self) -> Option<N> {
+        self.first().map(|(name, _)| name)
+    }
+
+    /// The earliest deadline; of those at the same time the first.
+    fn first(&self) -> Option<(N, Instant)> {
+        let running = N::ALL.iter().copied().zip(self.at.as_ref().iter().copied());
+        running.filter(|(_, at)| *at != NEVER).min_by_key(|(_, at)| *at)
     }
 
     /// Asks for a wake-up where the one that is on its way would come too late. To be called after every change;
@@ -102,7 +118,8 @@ impl<const N: usize> Deadlines<N> {
 /// Deadlines that mostly move away before they are due. Where one asks for an earlier wake-up than is on its way, that one stays on
 /// its way, and the earlier one is recalled when nothing is due by then any more. What it belongs to is not touched for nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FleetingDeadlines<const N: usize> {
+#[serde(bound = "")]
+pub struct FleetingDeadlines<N: TimerName> {
     deadlines: Deadlines<N>,
     /// The wake-up that was on its way when the earliest was asked for.
     #[serde(skip, default = "never")]
@@ -112,15 +129,15 @@ pub struct FleetingDeadlines<const N: usize> {
     ticket: Ticket,
 }
 
-impl<const N: usize> Default for FleetingDeadlines<N> {
+impl<N: TimerName> Default for FleetingDeadlines<N> {
     fn default() -> Self {
         Self { deadlines: Deadlines::default(), behind: NEVER, ticket: Ticket::default() }
     }
 }
 
-impl<const N: usize> FleetingDeadlines<N> {
+impl<N: TimerName> FleetingDeadlines<N> {
     /// As [`Deadlines::set`]; `None` removes the deadline `name`.
-    pub fn set(&mut self, name: usize, at: Option<Instant>) {
+    pub fn set(&mut self, name: N, at: Option<Instant>) {
         self.deadlines.set(name, at.unwrap_or(NEVER));
     }
 
@@ -136,7 +153,7 @@ impl<const N: usize> FleetingDeadlines<N> {
     }
 
     /// As [`Deadlines::pop_due`].
-    pub fn pop_due(&mut self, now: Instant) -> Option<usize> {
+    pub fn pop_due(&mut self, now: Instant) -> Option<N> {
         self.deadlines.pop_due(now)
     }
 
@@ -169,20 +186,27 @@ impl<const N: usize> FleetingDeadlines<N> {
     }
 }
 
-/// Serialisation of the deadlines as absolute instants; serde has no arrays of any length.
-mod array {
-    use super::Instant;
+/// Serialisation of the deadlines as a sequence of absolute instants.
+mod instants {
+    use super::{Instant, all_never};
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub fn serialize<S: Serializer, const N: usize>(at: &[Instant; N], s: S) -> Result<S::Ok, S::Error> {
-        at.as_slice().serialize(s)
+    pub fn serialize<S: Serializer, I: AsRef<[Instant]>>(at: &I, s: S) -> Result<S::Ok, S::Error> {
+        at.as_ref().serialize(s)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>, const N: usize>(d: D) -> Result<[Instant; N], D::Error> {
-        let at = Vec::<Instant>::deserialize(d)?;
-        let len = at.len();
-        at.try_into().map_err(|_| D::Error::invalid_length(len, &"the number of timer names"))
+    pub fn deserialize<'de, D: Deserializer<'de>, I>(d: D) -> Result<I, D::Error>
+    where
+        I: Default + AsMut<[Instant]>,
+    {
+        let read = Vec::<Instant>::deserialize(d)?;
+        let mut at: I = all_never();
+        if at.as_mut().len() != read.len() {
+            return Err(D::Error::invalid_length(read.len(), &"the number of timer names"));
+        }
+        at.as_mut().copy_from_slice(&read);
+        Ok(at)
     }
 }
 
@@ -190,15 +214,30 @@ mod array {
 mod tests {
     use super::*;
 
+    crate::timer_names! {
+        enum Two {
+            First = "the first",
+            Second = "the second",
+        }
+    }
+    use Two::{First, Second};
+
+    crate::timer_names! {
+        enum One {
+            Only = "the only one",
+        }
+    }
+    use One::Only;
+
     const KEY: TimerKey = TimerKey { owner: 1, slot: 7, generation: 0 };
 
     #[test]
     fn a_deadline_that_moves_back_costs_one_early_wake_up() {
         let mut timers = Timers::default();
-        let mut deadlines = Deadlines::<2>::default();
-        deadlines.set(0, Instant(10));
+        let mut deadlines = Deadlines::<Two>::default();
+        deadlines.set(First, Instant(10));
         deadlines.arm(KEY, &mut timers);
-        deadlines.set(0, Instant(20));
+        deadlines.set(First, Instant(20));
         deadlines.arm(KEY, &mut timers);
         assert_eq!(timers.len(), 1);
         assert_eq!(timers.pop_due(Instant(9)), None);
@@ -208,7 +247,7 @@ mod tests {
         deadlines.arm(KEY, &mut timers);
         assert_eq!(timers.next(), Some(Instant(20)));
         assert_eq!(timers.pop_due(Instant(20)), Some(KEY));
-        assert_eq!(deadlines.pop_due(Instant(20)), Some(0));
+        assert_eq!(deadlines.pop_due(Instant(20)), Some(First));
         assert_eq!(deadlines.next(), None);
     }
 
@@ -231,14 +270,14 @@ mod tests {
 
     #[test]
     fn a_deadline_that_moves_away_wakes_nobody() {
-        let (mut timers, mut deadlines) = (timers(), FleetingDeadlines::<2>::default());
-        deadlines.set(1, Some(Instant(2000 * MS)));
+        let (mut timers, mut deadlines) = (timers(), FleetingDeadlines::<Two>::default());
+        deadlines.set(Second, Some(Instant(2000 * MS)));
         deadlines.arm(KEY, &mut timers);
         for round in 1..100 {
-            deadlines.set(0, Some(Instant((10 * round + 10) * MS)));
+            deadlines.set(First, Some(Instant((10 * round + 10) * MS)));
             deadlines.arm(KEY, &mut timers);
             assert_eq!(timers.len(), 2, "what comes later stays on its way");
-            deadlines.set(0, None);
+            deadlines.set(First, None);
             deadlines.arm(KEY, &mut timers);
             assert_eq!((timers.len(), woken_by(&mut timers, 10 * round * MS)), (1, vec![]), "{round}");
         }
@@ -247,9 +286,9 @@ mod tests {
 
     #[test]
     fn one_that_moves_on_with_each_frame_takes_one_place() {
-        let (mut timers, mut deadlines) = (timers(), FleetingDeadlines::<1>::default());
+        let (mut timers, mut deadlines) = (timers(), FleetingDeadlines::<One>::default());
         for frame in 0..1000 {
-            deadlines.set(0, Some(Instant((1250 + frame) * MS)));
+            deadlines.set(Only, Some(Instant((1250 + frame) * MS)));
             deadlines.arm(KEY, &mut timers);
             assert_eq!(timers.len(), 1, "{frame}");
         }
@@ -258,17 +297,17 @@ mod tests {
 
     #[test]
     fn one_that_is_due_wakes_and_so_does_what_is_behind_it() {
-        let (mut timers, mut deadlines) = (timers(), FleetingDeadlines::<1>::default());
-        deadlines.set(0, Some(Instant(500 * MS)));
+        let (mut timers, mut deadlines) = (timers(), FleetingDeadlines::<One>::default());
+        deadlines.set(Only, Some(Instant(500 * MS)));
         deadlines.arm(KEY, &mut timers);
-        deadlines.set(0, Some(Instant(20 * MS)));
+        deadlines.set(Only, Some(Instant(20 * MS)));
         deadlines.arm(KEY, &mut timers);
         assert_eq!(woken_by(&mut timers, 20 * MS), [20 * MS]);
         deadlines.woken(Instant(20 * MS));
-        assert_eq!(deadlines.pop_due(Instant(20 * MS)), Some(0));
-        deadlines.set(0, Some(Instant(400 * MS)));
+        assert_eq!(deadlines.pop_due(Instant(20 * MS)), Some(Only));
+        deadlines.set(Only, Some(Instant(400 * MS)));
         deadlines.arm(KEY, &mut timers);
-        deadlines.set(0, Some(Instant(600 * MS)));
+        deadlines.set(Only, Some(Instant(600 * MS)));
         deadlines.arm(KEY, &mut timers);
         assert_eq!(woken_by(&mut timers, 500 * MS), [500 * MS], "that at 400 ms was recalled");
         deadlines.woken(Instant(500 * MS));
@@ -280,16 +319,45 @@ mod tests {
     #[test]
     fn one_that_is_too_near_to_be_recalled_comes_for_nothing_and_nothing_is_missed() {
         // Without slots all are in order.
-        let (mut timers, mut deadlines) = (Timers::default(), FleetingDeadlines::<1>::default());
-        deadlines.set(0, Some(Instant(20)));
+        let (mut timers, mut deadlines) = (Timers::default(), FleetingDeadlines::<One>::default());
+        deadlines.set(Only, Some(Instant(20)));
         deadlines.arm(KEY, &mut timers);
-        deadlines.set(0, Some(Instant(30)));
+        deadlines.set(Only, Some(Instant(30)));
         deadlines.arm(KEY, &mut timers);
         assert_eq!(timers.pop_due(Instant(20)), Some(KEY));
         deadlines.woken(Instant(20));
         assert_eq!(deadlines.pop_due(Instant(20)), None);
         deadlines.arm(KEY, &mut timers);
         assert_eq!(timers.pop_due(Instant(30)), Some(KEY));
-        assert_eq!(deadlines.pop_due(Instant(30)), Some(0));
+        assert_eq!(deadlines.pop_due(Instant(30)), Some(Only));
+    }
+
+    #[test]
+    fn the_earliest_comes_first_and_of_equal_ones_the_first() {
+        let mut deadlines = Deadlines::<Two>::default();
+        assert_eq!(deadlines.next_name(), None);
+        deadlines.set(First, Instant(9));
+        deadlines.set(Second, Instant(8));
+        assert_eq!((deadlines.next_name(), deadlines.pop_due(Instant(7))), (Some(Second), None));
+        deadlines.set(Second, Instant(9));
+        assert_eq!([Instant(9); 3].map(|now| deadlines.pop_due(now)), [Some(First), Some(Second), None]);
+    }
+
+    #[test]
+    fn they_travel_as_a_sequence_of_instants() {
+        let mut deadlines = Deadlines::<Two>::default();
+        deadlines.set(Second, Instant(5));
+        let octets = postcard::to_allocvec(&deadlines).unwrap();
+        let same: (Vec<Instant>,) = (vec![NEVER, Instant(5)],);
+        assert_eq!(octets, postcard::to_allocvec(&same).unwrap());
+        assert_eq!(postcard::from_bytes::<Deadlines<Two>>(&octets).unwrap(), deadlines);
+        assert!(postcard::from_bytes::<Deadlines<One>>(&octets).is_err(), "another number of names");
+    }
+
+    #[test]
+    fn an_owner_knows_its_wake_ups() {
+        assert_eq!(Two::of(Second.key(7, 3)), Some(Second));
+        assert_eq!(Second.key(7, 3), TimerKey { owner: 1, slot: 7, generation: 3 });
+        assert_eq!(Two::of(TimerKey { owner: 2, ..KEY }), None);
     }
 }

@@ -12,9 +12,11 @@
 //! recalled ([`Timers::recall`]), which touches the place where it stands and not what it would have woken.
 
 mod deadlines;
+mod names;
 mod wheel;
 
 pub use deadlines::{Deadlines, FleetingDeadlines};
+pub use names::TimerName;
 
 use crate::time::Instant;
 use core::cmp::Reverse;
@@ -32,7 +34,7 @@ const MANY: usize = 4096;
 /// Who wants to be woken: chosen by the node, meaningless to the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerKey {
-    /// What kind of owner (a mobile, a cell, a path), in the node's own numbering.
+    /// What kind of owner (a mobile, a cell, a path), by its number among the node's own ([`TimerName::number`]).
     pub owner: u8,
     /// The owner's slot.
     pub slot: u32,

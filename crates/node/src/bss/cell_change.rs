@@ -4,9 +4,10 @@
 //! none of them. What the mobile had to send goes out in its new cell.
 
 use super::radio::{Amount, Claim, Pending, Way};
-use super::{Bss, owner};
+use super::{Bss, Owner};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
+use gannet_machine::timers::TimerName as _;
 use gannet_wire::bssgp::ie::{FlushAction, RadioCause};
 use gannet_wire::bssgp::signalling::{FlushLlAck, MobileRef, Status};
 use gannet_wire::bssgp::{Cause, Message};
@@ -78,7 +79,7 @@ impl Bss {
 
     fn arm_away(&self, cx: &mut Context<'_>) {
         if let Some(due) = self.away.next_due() {
-            cx.timers.wake(owner::away_key(), due);
+            cx.timers.wake(Owner::Away.key(0, 0), due);
         }
     }
 

@@ -1,11 +1,12 @@
 //! What a BSS is told.
 
-use super::owner;
+use super::Owner;
 use super::radio::RadioConfig;
 use core::fmt;
 use core::net::SocketAddr;
 use gannet_machine::Port;
 use gannet_machine::time::Duration;
+use gannet_machine::timers::TimerName as _;
 use gannet_proto::bssgp::bvc::{self, Role};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::ns::sns::SnsSetup;
@@ -105,7 +106,7 @@ impl Config {
     #[must_use]
     pub fn new(vcs: Vec<VcConfig>, cells: Vec<CellConfig>) -> Self {
         let cell_count = u32::try_from(cells.len()).unwrap_or(u32::MAX).max(1);
-        let ns = NsConfig::new(NsRole::Bss, owner::NS);
+        let ns = NsConfig::new(NsRole::Bss, Owner::Ns.number());
         let bvc = bvc::Config { bvcs_max: cell_count, nses_max: cell_count, ..bvc::Config::new(Role::Bss) };
         Self {
             ns,

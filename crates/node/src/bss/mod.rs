@@ -33,7 +33,7 @@ use core::fmt;
 use core::net::SocketAddr;
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Instant;
-use gannet_machine::timers::{Deadlines, TimerKey, Timers};
+use gannet_machine::timers::{Deadlines, TimerKey, TimerName as _, Timers};
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::bssgp::bvc::{BvcOutput, Bvcs};
@@ -50,50 +50,66 @@ use radio::{Amount, EmulatedRadio, Radio, RadioConfig, Way};
 /// The emulated radio; a mobile is `Peer::Slot`.
 pub const UM: Port = Port(0);
 
-/// Who wants to be woken: `TimerKey::owner`.
-mod owner {
-    pub const NS: u8 = 0;
-    pub const BVC: u8 = 1;
-    /// The first of a cell's timers; the others follow.
-    pub const CELL: u8 = 2;
-    pub const AWAY: u8 = 5;
-
-    pub const fn away_key() -> gannet_machine::timers::TimerKey {
-        gannet_machine::timers::TimerKey { owner: AWAY, slot: 0, generation: 0 }
+gannet_machine::timer_names! {
+    /// Who wants to be woken.
+    enum Owner {
+        /// NS-VCs and NSEs.
+        Ns = "NS",
+        /// BVCs.
+        Bvc = "T1 or T2 of BSSGP",
+        /// The downlink of a cell.
+        Downlink = "the downlink of a cell",
+        /// The uplink of a cell.
+        Uplink = "the uplink of a cell",
+        /// FLOW-CONTROL-BVC of a cell.
+        FlowControl = "T of FLOW-CONTROL-BVC",
+        /// Mobiles that are between two cells.
+        Away = "cell changes",
     }
 }
 
-/// The deadlines of one cell.
-#[derive(Debug, Clone, Copy)]
-enum CellTimer {
-    /// Something has gone, or arrives, downlink.
-    Downlink = 0,
-    /// The same uplink.
-    Uplink = 1,
-    /// T: the next FLOW-CONTROL-BVC (08.18 clause 8.2.3).
-    FlowControl = 2,
+gannet_machine::timer_names! {
+    /// The deadlines of one cell.
+    enum CellTimer {
+        /// Something has gone, or arrives, downlink.
+        Downlink = "the downlink of a cell",
+        /// The same uplink.
+        Uplink = "the uplink of a cell",
+        /// T: the next FLOW-CONTROL-BVC (08.18 clause 8.2.3).
+        FlowControl = "T of FLOW-CONTROL-BVC",
+    }
+}
+
+gannet_machine::timer_names! {
+    /// The one deadline of a wake-up that a cell asks for by itself.
+    enum Wake {
+        Due = "a cell",
+    }
 }
 
 impl CellTimer {
-    const ALL: [Self; 3] = [Self::Downlink, Self::Uplink, Self::FlowControl];
-
     /// Each timer is woken by itself: a cell is woken for every LL-PDU, and must not ask each time for its next
     /// FLOW-CONTROL-BVC as well.
-    const fn key(self, cell: u32) -> TimerKey {
-        TimerKey { owner: owner::CELL + self as u8, slot: cell, generation: 0 }
+    fn key(self, cell: u32) -> TimerKey {
+        let owner = match self {
+            Self::Downlink => Owner::Downlink,
+            Self::Uplink => Owner::Uplink,
+            Self::FlowControl => Owner::FlowControl,
+        };
+        owner.key(cell, 0)
     }
 }
 
 /// The deadlines of one cell, by [`CellTimer`].
 #[derive(Debug, Default)]
-struct CellDeadlines([Deadlines<1>; CellTimer::ALL.len()]);
+struct CellDeadlines([Deadlines<Wake>; CellTimer::ALL.len()]);
 
 impl CellDeadlines {
     fn set(&mut self, timer: CellTimer, at: Option<Instant>) {
-        let Some(deadline) = self.0.get_mut(timer as usize) else { return };
+        let Some(deadline) = self.0.get_mut(timer.index()) else { return };
         match at {
-            Some(at) => deadline.set(0, at),
-            None => deadline.clear(0),
+            Some(at) => deadline.set(Wake::Due, at),
+            None => deadline.clear(Wake::Due),
         }
     }
 
@@ -103,14 +119,14 @@ impl CellDeadlines {
 
     /// The timer that is due, the earliest first.
     fn pop_due(&mut self, now: Instant) -> Option<CellTimer> {
-        let running = self.0.iter_mut().zip(CellTimer::ALL);
+        let running = self.0.iter_mut().zip(CellTimer::ALL.iter().copied());
         let running = running.filter_map(|(deadline, timer)| Some((deadline.next()?, deadline, timer)));
         let (_, deadline, timer) = running.min_by_key(|(at, ..)| *at)?;
         deadline.pop_due(now).map(|_| timer)
     }
 
     fn arm(&mut self, cell: u32, timers: &mut Timers) {
-        for (deadline, timer) in self.0.iter_mut().zip(CellTimer::ALL) {
+        for (deadline, timer) in self.0.iter_mut().zip(CellTimer::ALL.iter().copied()) {
             deadline.arm(timer.key(cell), timers);
         }
     }
@@ -377,11 +393,12 @@ impl Bss {
     }
 
     fn timeout(&mut self, cx: &mut Context<'_>, key: TimerKey) {
-        match key.owner {
-            owner::NS => self.ns.wake(cx, key, &mut self.ns_outputs),
-            owner::BVC => self.bvcs.wake(cx, &mut self.bvc_outputs),
-            owner::AWAY => self.expire_away(cx),
-            _ => self.wake_cell(cx, key.slot),
+        let Some(owner) = Owner::of(key) else { return };
+        match owner {
+            Owner::Ns => self.ns.wake(cx, key, &mut self.ns_outputs),
+            Owner::Bvc => self.bvcs.wake(cx, &mut self.bvc_outputs),
+            Owner::Away => self.expire_away(cx),
+            Owner::Downlink | Owner::Uplink | Owner::FlowControl => self.wake_cell(cx, key.slot),
         }
     }
 
@@ -417,7 +434,7 @@ impl Bss {
             } else if let Some(output) = self.bvc_outputs.pop() {
                 self.bvc_output(cx, output);
             } else {
-                self.bvcs.arm(TimerKey { owner: owner::BVC, slot: 0, generation: 0 }, cx.timers);
+                self.bvcs.arm(Owner::Bvc.key(0, 0), cx.timers);
                 return;
             }
         }
@@ -459,6 +476,12 @@ impl Machine for Bss {
             }
             self.settle(cx);
         }
+    }
+
+    fn timer_name(&self, key: TimerKey) -> &'static str {
+        let Some(owner) = Owner::of(key) else { return "a timer of nobody" };
+        let due = (owner == Owner::Ns).then(|| self.ns.timer_name(key)).flatten();
+        due.unwrap_or(owner.name())
     }
 
     fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<Event>>) {

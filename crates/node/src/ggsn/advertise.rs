@@ -4,13 +4,13 @@
 //! They are the answer to a solicitation, come soon after the context, and then as rarely as 29.061 has it, since each of them may
 //! page a mobile. What else stays on the link ends here: nothing of it is for the network.
 
-use super::Ggsn;
+use super::{Ggsn, Owner};
 use crate::slots::Slot;
 use core::net::{IpAddr, Ipv6Addr};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::time::{Duration, Instant};
-use gannet_machine::timers::TimerKey;
+use gannet_machine::timers::TimerName as _;
 use gannet_proto::about::About as _;
 use gannet_wire::ndp::{ALL_NODES, FOREVER_S, PrefixInformation, RouterAdvertisement, RouterSolicitation};
 use std::collections::BTreeSet;
@@ -40,10 +40,10 @@ pub(super) struct Advertising {
 }
 
 impl Advertising {
-    fn arm(&mut self, cx: &mut Context<'_>, owner: u8) {
+    fn arm(&mut self, cx: &mut Context<'_>) {
         let Some((next, _)) = self.due.first().copied() else { return };
         if self.asked.first().is_none_or(|asked| next < *asked) {
-            cx.timers.wake(TimerKey { owner, slot: 0, generation: 0 }, next);
+            cx.timers.wake(Owner::Advertise.key(0, 0), next);
             self.asked.insert(next);
         }
     }
@@ -92,7 +92,7 @@ impl Ggsn {
         let former = context.advertise_at.replace(at);
         self.advertising.forget(former, slot);
         self.advertising.due.insert((at, slot.index));
-        self.advertising.arm(cx, super::TIMER_ADVERTISE);
+        self.advertising.arm(cx);
     }
 
     /// Somebody is to be told.
@@ -105,7 +105,7 @@ impl Ggsn {
                 self.advertise_at(cx, slot, cx.now + INTERVAL);
             }
         }
-        self.advertising.arm(cx, super::TIMER_ADVERTISE);
+        self.advertising.arm(cx);
     }
 
     /// What a mobile says on its link: a solicitation is answered, at most one in [`ANSWER_INTERVAL`] (RFC 4861 clause 6.2.6).

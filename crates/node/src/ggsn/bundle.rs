@@ -3,6 +3,7 @@
 //! context that has no traffic flow template, and where all have one, nowhere.
 
 use super::addresses::Addresses;
+use super::classifier::Classifier;
 use super::context::PdpContext;
 use super::peers::named_by_create;
 use super::{DeleteReason, Ggsn};
@@ -14,37 +15,7 @@ use gannet_proto::gtp::{Endpoint, Transaction};
 use gannet_wire::gtp::Cause;
 use gannet_wire::gtp::v1c::CreateRequest;
 use gannet_wire::id::{Nsapi, Teid, Tid};
-use gannet_wire::l3::ie::{PacketFields, PacketFilter, Tft, TftFault, TrafficFlowTemplate};
-
-/// The packet filters of all contexts of an address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Classifier {
-    /// Those first that are tried first.
-    filters: Vec<(PacketFilter, Slot)>,
-    /// Who has no template.
-    rest: Option<Slot>,
-}
-
-impl Classifier {
-    fn of<'a>(contexts: impl Iterator<Item = (Slot, &'a PdpContext)>) -> Self {
-        let (mut filters, mut rest) = (Vec::new(), None);
-        for (slot, context) in contexts {
-            match &context.tft {
-                Some(tft) => filters.extend(tft.filters().iter().map(|filter| (filter.clone(), slot))),
-                None => rest = Some(slot),
-            }
-        }
-        filters.sort_by_key(|(filter, _)| filter.precedence);
-        Self { filters, rest }
-    }
-
-    /// The context that a downlink packet belongs to.
-    pub(super) fn find(&self, packet: &[u8]) -> Option<Slot> {
-        let fields = PacketFields::of(packet)?;
-        let found = self.filters.iter().find(|(filter, _)| filter.matches(&fields));
-        found.map(|(_, slot)| *slot).or(self.rest)
-    }
-}
+use gannet_wire::l3::ie::{Tft, TftFault, TrafficFlowTemplate};
 
 const fn gtp_cause(fault: TftFault) -> Cause {
     match fault {
@@ -81,7 +52,9 @@ impl Ggsn {
         let sharers = self.sharers(of);
         let with_context = sharers.iter().filter_map(|slot| Some((*slot, self.contexts.get(*slot)?)));
         let is_needed = with_context.clone().any(|(_, context)| context.tft.is_some());
-        let classifier = is_needed.then(|| Box::new(Classifier::of(with_context)));
+        let classifier = is_needed.then(|| {
+            Box::new(Classifier::of(with_context.map(|(slot, context)| (slot, context.tft.as_ref()))))
+        });
         let Some(first) = sharers.first().copied() else { return };
         for slot in sharers {
             if let Some(context) = self.contexts.get_mut(slot) {

@@ -2,7 +2,7 @@
 //! address goes through the pool of the access point.
 
 use super::addresses::Addresses;
-use super::bundle::Classifier;
+use super::classifier::Classifier;
 use crate::slots::{Slot, Slots};
 use core::net::IpAddr;
 use foldhash::fast::FixedState;

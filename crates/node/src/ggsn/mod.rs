@@ -15,6 +15,7 @@
 mod addresses;
 mod advertise;
 mod bundle;
+mod classifier;
 mod context;
 mod control;
 mod notify;
@@ -40,6 +41,7 @@ use core::convert::Infallible;
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use gannet_machine::time::Duration;
+use gannet_machine::timers::{TimerKey, TimerName as _};
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::gtp::{
     GtpConfig, GtpEntity, GtpOutput, Inside, ListedPeer, PLACES, Paths, Role, SecondAddress, SourceCheck,
@@ -64,10 +66,15 @@ pub const PORT_GTP_C_SECOND: Port = Port(4);
 /// G-PDUs of the other version of IP, UDP 2152.
 pub const PORT_GTP_U_SECOND: Port = Port(5);
 
-/// Who wants to be woken.
-const TIMER_GTP: u8 = 0;
-/// Who advertises.
-const TIMER_ADVERTISE: u8 = 1;
+gannet_machine::timer_names! {
+    /// Who wants to be woken.
+    enum Owner {
+        /// T3-RESPONSE and echo.
+        Gtp = "GTP",
+        /// Contexts whose mobiles are told their prefix.
+        Advertise = "router advertisements",
+    }
+}
 
 /// An access point.
 #[derive(Debug, Clone)]
@@ -399,7 +406,7 @@ impl Ggsn {
             t3_response: config.t3_response,
             n3_requests: config.n3_requests,
             answers_per_second: config.answers_per_second,
-            ..GtpConfig::new(Role::Ggsn, ports, config.address, TIMER_GTP)
+            ..GtpConfig::new(Role::Ggsn, ports, config.address, Owner::Gtp.number())
         };
         Ok(Self {
             gtp: GtpEntity::new(gtp),
@@ -489,7 +496,7 @@ impl Machine for Ggsn {
                     self.gtp.receive_control(cx, peer, &frame, &mut self.gtp_outputs);
                 }
                 Input::Classified { .. } | Input::Stream { .. } => {}
-                Input::Timeout(key) if key.owner == TIMER_ADVERTISE => self.wake_advertising(cx),
+                Input::Timeout(key) if Owner::of(key) == Some(Owner::Advertise) => self.wake_advertising(cx),
                 Input::Timeout(key) => self.gtp.wake(cx, key, &mut self.gtp_outputs),
                 Input::Command(GgsnCommand::Delete { imsi, nsapi }) => {
                     let slot = self.contexts.by_tid(gannet_wire::id::Tid { imsi, nsapi });
@@ -502,6 +509,10 @@ impl Machine for Ggsn {
             }
             self.drain_gtp(cx);
         }
+    }
+
+    fn timer_name(&self, key: TimerKey) -> &'static str {
+        Owner::of(key).map_or("a timer of nobody", Owner::name)
     }
 
     fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<GgsnEvent>>) {

@@ -1,9 +1,10 @@
 //! From the network to the mobile: bearer → LLC → layer 3 or N-PDU.
 
 use super::mobile::{Link, Mobile, Suspension};
-use super::{Ms, MsEvent, NPduDelivery, TUN, owner};
+use super::{Ms, MsEvent, NPduDelivery, Owner, TUN};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
+use gannet_machine::timers::TimerName as _;
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context, Peer};
 use gannet_proto::about::About as _;
@@ -177,7 +178,7 @@ impl Ms {
             |nsapi| bearers.iter().flatten().any(|of| of.sndcp.nsapi == nsapi && of.sndcp.sapi == sapi);
         let to = (receiver, mobile.sndcp.as_deref_mut());
         let n_pdu = unitdata_indication(cx, &mut self.reassembler, to, is_active, frame);
-        self.reassembler.arm(owner::key(owner::REASSEMBLY, 0), cx.timers);
+        self.reassembler.arm(Owner::Reassembly.key(0, 0), cx.timers);
         if let Some(n_pdu) = n_pdu {
             self.deliver(index, n_pdu.nsapi, n_pdu.frame);
         }

@@ -4,10 +4,11 @@
 //! confirmation is held there; whoever gives N-PDUs is told ([`MsEvent::HeldBack`]) before there is no more room.
 
 use super::mobile::{Mobile, NSAPIS, Suspension};
-use super::{Ms, MsEvent, owner};
+use super::{Ms, MsEvent, Owner};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
+use gannet_machine::timers::TimerName as _;
 use gannet_proto::about::About as _;
 use gannet_proto::gmm::ms::GmmMsState;
 use gannet_proto::llc::{LlcRole, ReleaseCause};
@@ -52,7 +53,7 @@ impl Ms {
             return;
         };
         again.follow(sndcp, cx.now);
-        again.arm(owner::key(owner::LINKS, index), cx.timers);
+        again.arm(Owner::Links.key(index, 0), cx.timers);
     }
 
     /// What LLC and SNDCP have said and is for the node; of LLC alone where there is no more.
@@ -141,7 +142,7 @@ impl Ms {
         let waits = mobile.sndcp.as_ref().is_some_and(|sndcp| sndcp.unconfirmed_of(nsapi) > 0);
         if waits || cause != ReleaseCause::Refused {
             mobile.again.later(cx.now);
-            mobile.again.arm(owner::key(owner::LINKS, index), cx.timers);
+            mobile.again.arm(Owner::Links.key(index, 0), cx.timers);
         }
         self.stats.links_ended += 1;
         self.tell(MsEvent::LinkEnded { mobile: index, nsapi, cause });
@@ -153,7 +154,7 @@ impl Ms {
         if mobile.again.is_due(cx.now) {
             self.try_links(cx, index);
         } else {
-            mobile.again.arm(owner::key(owner::LINKS, index), cx.timers);
+            mobile.again.arm(Owner::Links.key(index, 0), cx.timers);
         }
     }
 

@@ -90,6 +90,14 @@ impl Link {
     }
 }
 
+gannet_machine::timer_names! {
+    /// What a mobile's SM is woken for: one wake-up for the timers of all transactions (24.008 clause 11.2.2).
+    pub enum SmTimer {
+        /// The earliest of them.
+        Next = "T3380, T3381 or T3390",
+    }
+}
+
 /// One mobile.
 #[derive(Debug)]
 pub struct Mobile {
@@ -113,7 +121,7 @@ pub struct Mobile {
     /// again after each new attach.
     pub orders: [Option<Box<Ordered>>; NSAPIS],
     /// When SM wants to be woken.
-    pub sm_wake: Deadlines<1>,
+    pub sm_wake: Deadlines<SmTimer>,
     /// Under which names the directory has it.
     pub names: Names,
     /// The cell that it has selected, by its index.

@@ -2,8 +2,9 @@
 
 use super::directory::Names;
 use super::mobile::{Mobile, Suspension};
-use super::{Failure, Ms, MsEvent, Procedure, owner};
+use super::{Failure, Ms, MsEvent, Owner, Procedure};
 use gannet_machine::drops::Drop;
+use gannet_machine::timers::TimerName as _;
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context};
 use gannet_proto::about::About as _;
@@ -74,7 +75,7 @@ impl Ms {
         }
         self.tell_room(index);
         if let Some(mobile) = self.mobiles.get_mut(index as usize) {
-            mobile.gmm.deadlines.arm(owner::key(owner::GMM, index), cx.timers);
+            mobile.gmm.deadlines.arm(Owner::Gmm.key(index, 0), cx.timers);
         }
     }
 

@@ -41,7 +41,7 @@ use core::fmt;
 use directory::{Directory, imei_of, imsi_of};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
-use gannet_machine::timers::TimerKey;
+use gannet_machine::timers::{TimerKey, TimerName as _};
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::bearer::Bearer;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, NonGprs};
@@ -59,19 +59,21 @@ pub const BEARER: Port = Port(0);
 /// The IP side. The peer is [`Peer::Slot`] with the mobile's index.
 pub const TUN: Port = Port(1);
 
-/// Who asked for a wake-up.
-mod owner {
-    use gannet_machine::timers::TimerKey;
-
-    pub const GMM: u8 = 1;
-    pub const LLC: u8 = 2;
-    pub const SM: u8 = 3;
-    pub const REASSEMBLY: u8 = 4;
-    pub const ROUTERS: u8 = 5;
-    pub const LINKS: u8 = 6;
-
-    pub const fn key(owner: u8, index: u32) -> TimerKey {
-        TimerKey { owner, slot: index, generation: 0 }
+gannet_machine::timer_names! {
+    /// Who asked for a wake-up.
+    enum Owner {
+        /// The timers of a mobile's GMM.
+        Gmm = "GMM",
+        /// T200 and T201 of a mobile, of XID and of its links.
+        Llc = "LLC",
+        /// The timers of a mobile's SM.
+        Sm = "SM",
+        /// N-PDUs that are not whole.
+        Reassembly = "reassembly of N-PDUs",
+        /// Mobiles that ask for routers.
+        Routers = "router solicitations",
+        /// A mobile's links in acknowledged mode that stand still.
+        Links = "the next try in acknowledged mode",
     }
 }
 
@@ -475,17 +477,17 @@ impl Ms {
     }
 
     fn timeout(&mut self, cx: &mut Context<'_>, key: TimerKey) {
-        match key.owner {
-            owner::GMM => self.wake_gmm(cx, key.slot),
-            owner::LLC => self.wake_llc(cx, key.slot),
-            owner::SM => self.wake_sm(cx, key.slot),
-            owner::REASSEMBLY => {
+        let Some(owner) = Owner::of(key) else { return };
+        match owner {
+            Owner::Gmm => self.wake_gmm(cx, key.slot),
+            Owner::Llc => self.wake_llc(cx, key.slot),
+            Owner::Sm => self.wake_sm(cx, key.slot),
+            Owner::Reassembly => {
                 self.reassembler.wake(cx);
                 self.reassembler.arm(key, cx.timers);
             }
-            owner::ROUTERS => self.wake_soliciting(cx),
-            owner::LINKS => self.wake_links(cx, key.slot),
-            _ => {}
+            Owner::Routers => self.wake_soliciting(cx),
+            Owner::Links => self.wake_links(cx, key.slot),
         }
     }
 
@@ -531,6 +533,13 @@ impl Machine for Ms {
                 Input::Command(command) => self.command(cx, command),
             }
         }
+    }
+
+    fn timer_name(&self, key: TimerKey) -> &'static str {
+        let Some(owner) = Owner::of(key) else { return "a timer of nobody" };
+        let mobile = self.mobiles.get(key.slot as usize).filter(|_| owner == Owner::Gmm);
+        let due = mobile.and_then(|mobile| mobile.gmm.deadlines.next_name());
+        due.map_or(owner.name(), |due| due.name())
     }
 
     fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<MsEvent>>) {

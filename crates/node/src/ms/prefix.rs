@@ -2,11 +2,12 @@
 //! identifier counts; the mobile asks for routers with a link-local address made of that, and has its prefix from the
 //! advertisement that answers (RFC 4862 clause 5.5). It asks again where none comes (RFC 4861 clause 6.3.7).
 
-use super::{Ms, MsEvent, owner};
+use super::{Ms, MsEvent, Owner};
 use core::net::Ipv6Addr;
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::TimerName as _;
 use gannet_proto::about::About as _;
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::PdpAddress;
@@ -40,7 +41,7 @@ impl Soliciting {
 
     fn arm(&mut self, cx: &mut Context<'_>) {
         if let Some((next, _)) = self.queue.front().filter(|_| !self.armed) {
-            cx.timers.wake(owner::key(owner::ROUTERS, 0), *next);
+            cx.timers.wake(Owner::Routers.key(0, 0), *next);
             self.armed = true;
         }
     }

@@ -1,8 +1,9 @@
 //! Security of one mobile: its card, and the keys that the card gave (04.08 clause 4.7.7 [24.008]).
 
-use super::{Ms, owner};
+use super::{Ms, Owner};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
+use gannet_machine::timers::TimerName as _;
 use gannet_machine::trace::{Category, Level};
 use gannet_proto::about::About as _;
 use gannet_proto::auth::card::{Card, Keys};
@@ -65,7 +66,7 @@ impl Ms {
         let ciphering = ordered.unwrap_or_default();
         cx.log(Category::Mm, Level::Info, format_args!("IMSI {}: {}", mobile.imsi(), ciphering.algorithm));
         mobile.llc.assign(mobile.llc.tlli(), mobile.llc.tlli_old(), ciphering);
-        mobile.llc.arm(owner::key(owner::LLC, index), cx.timers);
+        mobile.llc.arm(Owner::Llc.key(index, 0), cx.timers);
     }
 }
 

@@ -1,10 +1,11 @@
 //! Session management: what SM asks of the mobile is done here, and what a user ordered is kept.
 
 use super::links::Ending;
-use super::mobile::{Bearer, Mobile, NSAPIS, Ordered};
+use super::mobile::{Bearer, Mobile, NSAPIS, Ordered, SmTimer};
 use super::prefix;
-use super::{Failure, Ms, MsConfig, MsEvent, Procedure, owner};
+use super::{Failure, Ms, MsConfig, MsEvent, Owner, Procedure};
 use gannet_machine::drops::Drop;
+use gannet_machine::timers::TimerName as _;
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context};
 use gannet_proto::about::About as _;
@@ -213,7 +214,7 @@ impl Ms {
         if mobile.sm_wake.pop_due(cx.now).is_some() {
             self.sm(cx, index, SmMsEvent::Timer);
         } else {
-            mobile.sm_wake.arm(owner::key(owner::SM, index), cx.timers);
+            mobile.sm_wake.arm(Owner::Sm.key(index, 0), cx.timers);
         }
     }
 
@@ -229,10 +230,10 @@ impl Ms {
         let whose = Some(mobile.gmm.imsi());
         mobile.sm.handle(cx, &self.config.sm, whose, event, &mut actions);
         match mobile.sm.deadline(cx.now) {
-            Some(at) => mobile.sm_wake.set(0, at),
-            None => mobile.sm_wake.clear(0),
+            Some(at) => mobile.sm_wake.set(SmTimer::Next, at),
+            None => mobile.sm_wake.clear(SmTimer::Next),
         }
-        mobile.sm_wake.arm(owner::key(owner::SM, index), cx.timers);
+        mobile.sm_wake.arm(Owner::Sm.key(index, 0), cx.timers);
         while let Some(action) = actions.pop() {
             self.sm_action(cx, index, action, order);
         }

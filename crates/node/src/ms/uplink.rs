@@ -1,10 +1,11 @@
 //! From the mobile to the network: N-PDU → SNDCP → LLC → bearer.
 
 use super::mobile::Suspension;
-use super::{BEARER, Ms, owner};
+use super::{BEARER, Ms, Owner};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
+use gannet_machine::timers::TimerName as _;
 use gannet_machine::trace::{Category, Level};
 use gannet_proto::about::About as _;
 use gannet_proto::bearer::{Request, Sender};
@@ -143,7 +144,7 @@ impl Ms {
 
     pub(super) fn arm_llc(&mut self, cx: &mut Context<'_>, index: u32) {
         if let Some(mobile) = self.mobiles.get_mut(index as usize) {
-            mobile.llc.arm(owner::key(owner::LLC, index), cx.timers);
+            mobile.llc.arm(Owner::Llc.key(index, 0), cx.timers);
         }
     }
 }

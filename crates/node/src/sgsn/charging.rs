@@ -9,12 +9,12 @@
 //!
 //! Where many contexts begin or are due at once, as after a restart, their records come a few at a time.
 
-use super::{Sgsn, SgsnEvent, owner};
+use super::{Sgsn, SgsnEvent};
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_machine::Context;
 use gannet_machine::time::{Duration, Instant};
-use gannet_machine::timers::TimerKey;
 use gannet_proto::gtp::ContextName;
 use gannet_wire::id::{Imei, Imsi, Nsapi};
 use gannet_wire::l3::ie::{Apn, PdpAddress};
@@ -168,7 +168,7 @@ impl Charging {
     fn wake(&mut self, cx: &mut Context<'_>, at: Instant) {
         if self.wake_at.is_none_or(|other| at < other) {
             self.wake_at = Some(at);
-            cx.timers.wake(key(), at);
+            cx.timers.wake(Owner::Charging.of_node(), at);
         }
     }
 
@@ -186,10 +186,6 @@ impl Charging {
 fn next_after(since: Instant, interval: Duration, now: Instant) -> Instant {
     let interval = interval.max(PAUSE);
     since + interval * ((now - since).0 / interval.0 + 1)
-}
-
-const fn key() -> TimerKey {
-    TimerKey { owner: owner::CHARGING, slot: 0, generation: 0 }
 }
 
 /// In which direction an N-PDU goes.

@@ -3,12 +3,12 @@
 use super::charging::ChargedEvent;
 use super::directory::Directory;
 use super::mobile::RADIO_CAPABILITY_MAX;
-use super::{Sgsn, SgsnEvent, owner};
+use super::{Sgsn, SgsnEvent};
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::Instant;
-use gannet_machine::timers::TimerKey;
 use gannet_machine::{Batch, Context};
 use gannet_proto::about::About as _;
 use gannet_proto::auth::AuthDecision;
@@ -81,7 +81,7 @@ impl Sgsn {
             self.gmm_action(cx, slot, action, actions);
         }
         if let Some(mobile) = self.mobiles.get_mut(slot) {
-            mobile.gmm.deadlines_mut().arm(mobile_key(owner::GMM, slot), cx.timers);
+            mobile.gmm.deadlines_mut().arm(Owner::Gmm.of_mobile(slot), cx.timers);
         }
         self.flows_follow(slot);
     }
@@ -322,9 +322,4 @@ const fn is_durable(action: &GmmAction) -> bool {
         | GmmAction::GiveUpActivations
         | GmmAction::Released => true,
     }
-}
-
-/// The wake-up of a mobile for one of its parts.
-pub(super) const fn mobile_key(owner: u8, slot: Slot) -> TimerKey {
-    TimerKey { owner, slot: slot.index, generation: slot.generation }
 }

@@ -39,6 +39,7 @@ pub mod gb;
 pub mod held;
 pub mod mobile;
 pub mod operation;
+mod owner;
 pub mod quality;
 pub mod relocation;
 pub mod show;
@@ -69,7 +70,7 @@ use durable::Durable;
 use flows::{Expected, Flows, Ingress};
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
-use gannet_machine::timers::TimerKey;
+use gannet_machine::timers::{TimerKey, TimerName as _};
 use gannet_machine::{Batch, Context, Input, Machine, Output, Port};
 use gannet_proto::auth::AuthPolicy;
 use gannet_proto::classifier::RuleChange;
@@ -84,6 +85,7 @@ use gannet_wire::id::{Imsi, Nsapi, Teid, Tlli};
 use gb::Gb;
 use held::Held;
 use mobile::Mobile;
+use owner::Owner;
 use std::collections::BTreeSet;
 use subscribers::Subscribers;
 use uplink_queues::UplinkQueues;
@@ -113,46 +115,6 @@ pub const GB_FURTHER: [Port; 7] = [Port(7), Port(8), Port(9), Port(10), Port(11)
 /// One of the network service.
 const fn is_gb(port: Port) -> bool {
     port.0 == GB.0 || (port.0 >= GB_FURTHER[0].0 && port.0 <= GB_FURTHER[6].0)
-}
-
-/// Who asked for a wake-up.
-pub(crate) mod owner {
-    use gannet_machine::timers::TimerKey;
-
-    pub const GMM: u8 = 1;
-    pub const LLC: u8 = 2;
-    pub const SM: u8 = 3;
-    pub const NS: u8 = 4;
-    pub const BVC: u8 = 5;
-    pub const GTP: u8 = 6;
-    pub const FLOW: u8 = 7;
-    pub const REASSEMBLY: u8 = 8;
-    pub const HELD: u8 = 9;
-    pub const GSUP: u8 = 10;
-    pub const CELL_CHANGE: u8 = 11;
-    pub const NOTIFIED: u8 = 12;
-    pub const CHARGING: u8 = 13;
-    pub const LINKS: u8 = 14;
-
-    pub const fn reassembly_key() -> TimerKey {
-        TimerKey { owner: REASSEMBLY, slot: 0, generation: 0 }
-    }
-
-    pub const fn cell_change_key() -> TimerKey {
-        TimerKey { owner: CELL_CHANGE, slot: 0, generation: 0 }
-    }
-
-    pub const fn held_key() -> TimerKey {
-        TimerKey { owner: HELD, slot: 0, generation: 0 }
-    }
-
-    pub const fn bvc_key() -> TimerKey {
-        TimerKey { owner: BVC, slot: 0, generation: 0 }
-    }
-
-    pub const fn flow_key() -> TimerKey {
-        TimerKey { owner: FLOW, slot: 0, generation: 0 }
-    }
 }
 
 /// Orders to an SGSN.
@@ -322,7 +284,7 @@ impl Sgsn {
     #[must_use]
     pub fn new(config: SgsnConfig, seed: u64) -> Self {
         let ports = [GTP_C, GTP_U, GTP_V0];
-        let mut gtp = GtpConfig::new(Role::Sgsn, ports, config.gtp_address, owner::GTP);
+        let mut gtp = GtpConfig::new(Role::Sgsn, ports, config.gtp_address, Owner::Gtp.number());
         gtp.second = config
             .gtp_second_address
             .map(|address| SecondAddress { address, ports: [GTP_C_SECOND, GTP_U_SECOND] });
@@ -335,7 +297,8 @@ impl Sgsn {
         gtp.t3_response = config.t3_response;
         gtp.n3_requests = config.n3_requests;
         let asks_hlr = config.subscribers.policy == AuthPolicy::Remote;
-        let gsup = asks_hlr.then(|| GsupConfig::new(HLR, &config.subscribers.unit_name, owner::GSUP));
+        let gsup =
+            asks_hlr.then(|| GsupConfig::new(HLR, &config.subscribers.unit_name, Owner::Gsup.number()));
         let strangers = config.stranger_answers_per_second;
         Self {
             gb: Gb::new(&config),
@@ -393,23 +356,23 @@ impl Sgsn {
 
     fn timeout(&mut self, cx: &mut Context<'_>, key: TimerKey) {
         let slot = Slot { index: key.slot, generation: key.generation };
-        match key.owner {
-            owner::GMM => self.wake_gmm(cx, slot),
-            owner::LLC => self.wake_llc(cx, slot),
-            owner::LINKS => self.wake_stalled(cx, slot),
-            owner::SM => self.wake_sm(cx, slot),
-            owner::NOTIFIED => self.wake_notified(cx, slot),
-            owner::NS | owner::BVC | owner::FLOW => self.wake_gb(cx, key),
-            owner::GTP => self.wake_gtp(cx, key),
-            owner::REASSEMBLY => {
+        let Some(owner) = Owner::of(key) else { return };
+        match owner {
+            Owner::Gmm => self.wake_gmm(cx, slot),
+            Owner::Llc => self.wake_llc(cx, slot),
+            Owner::Links => self.wake_stalled(cx, slot),
+            Owner::Sm => self.wake_sm(cx, slot),
+            Owner::Notified => self.wake_notified(cx, slot),
+            Owner::Ns | Owner::Bvc | Owner::Flow => self.wake_gb(cx, key),
+            Owner::Gtp => self.wake_gtp(cx, key),
+            Owner::Reassembly => {
                 self.reassembler.wake(cx);
                 self.reassembler.arm(key, cx.timers);
             }
-            owner::HELD => self.expire_held(cx),
-            owner::CELL_CHANGE => self.expire_changes(cx),
-            owner::GSUP => self.wake_hlr(cx, key),
-            owner::CHARGING => self.wake_charging(cx),
-            _ => {}
+            Owner::Held => self.expire_held(cx),
+            Owner::CellChange => self.expire_changes(cx),
+            Owner::Gsup => self.wake_hlr(cx, key),
+            Owner::Charging => self.wake_charging(cx),
         }
     }
 
@@ -466,6 +429,10 @@ impl Machine for Sgsn {
         self.let_arrive(cx);
         self.serve_hlr(cx);
         self.send_some(cx);
+    }
+
+    fn timer_name(&self, key: TimerKey) -> &'static str {
+        self.name_of(key)
     }
 
     fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<SgsnEvent, RuleChange>>) {

@@ -7,11 +7,11 @@
 //!
 //! What [`super::durable`] keeps for the time after a restart are the same octets.
 
+use super::Sgsn;
 use super::contexts::ContextRef;
 use super::mobile::Mobile;
-use super::mobility::mobile_key;
 use super::sessions::Kind;
-use super::{Sgsn, owner};
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_machine::Context;
@@ -298,11 +298,11 @@ impl Sgsn {
                 self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user, slot, nsapi));
             }
         }
-        mobile.gmm.deadlines_mut().arm(mobile_key(owner::GMM, slot), cx.timers);
-        mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
-        mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
+        mobile.gmm.deadlines_mut().arm(Owner::Gmm.of_mobile(slot), cx.timers);
+        mobile.llc.arm(Owner::Llc.of_mobile(slot), cx.timers);
+        mobile.arm_links(Owner::Links.of_mobile(slot), cx);
         if let Some(at) = mobile.sm().deadline(cx.now) {
-            cx.timers.wake(mobile_key(owner::SM, slot), at);
+            cx.timers.wake(Owner::Sm.of_mobile(slot), at);
         }
         let ptmsis = [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()];
         let foreign = mobile.foreign();

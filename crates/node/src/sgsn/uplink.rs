@@ -1,11 +1,12 @@
 //! From Gb to Gn: UL-UNITDATA → LL-PDU → layer 3 or N-PDU → GTP.
 
+use super::Sgsn;
 use super::arriving::Arrived;
 use super::claimants::Speaker;
 use super::directory::BvcAddress;
+use super::charging;
 use super::mobile::Mobile;
-use super::mobility::mobile_key;
-use super::{Sgsn, charging, owner};
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -96,7 +97,7 @@ impl Sgsn {
         }
         let whose = mobile.gmm.imsi();
         let intact = mobile.llc.receive_deciphered(cx, whose, frame, done.as_ref(), &mut outputs);
-        mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+        mobile.llc.arm(Owner::Llc.of_mobile(slot), cx.timers);
         self.counted(slot);
         self.received(cx, slot, from, intact, &mut outputs);
         self.scratch.llc = outputs;
@@ -198,7 +199,7 @@ impl Sgsn {
         }
         let receiver = Receiver { slot: slot.index, whose: mobile.imsi(), compresses: false };
         let n_pdu = mobile.unitdata_indication(cx, &mut self.reassembler, receiver, sapi, frame);
-        self.reassembler.arm(owner::reassembly_key(), cx.timers);
+        self.reassembler.arm(Owner::Reassembly.of_node(), cx.timers);
         let Some(n_pdu) = n_pdu else { return };
         let (nsapi, octets) = (n_pdu.nsapi, n_pdu.frame.len());
         let is_sent = to_ggsn(cx, &mut self.gtp, mobile, n_pdu, &mut self.scratch.gtp);
@@ -245,7 +246,7 @@ impl Sgsn {
     /// T200 of a mobile's LLC may be due.
     pub(super) fn wake_llc(&mut self, cx: &mut Context<'_>, slot: Slot) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        if mobile.llc.sleeps_on(cx.now, mobile_key(owner::LLC, slot), cx.timers) {
+        if mobile.llc.sleeps_on(cx.now, Owner::Llc.of_mobile(slot), cx.timers) {
             return;
         }
         if mobile.sndcp().is_some() {
@@ -254,7 +255,7 @@ impl Sgsn {
         }
         let mut outputs = Batch::default();
         mobile.llc.wake(cx, mobile.gmm.imsi(), &mut outputs);
-        mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+        mobile.llc.arm(Owner::Llc.of_mobile(slot), cx.timers);
         let tlli = mobile.gmm.tlli();
         while let Some(output) = outputs.pop() {
             if let LlcOutput::Transmit { frame, .. } = output {

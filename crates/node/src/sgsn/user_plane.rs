@@ -14,8 +14,7 @@
 //!   contexts in acknowledged mode are deactivated (04.08 clause 6.1.3.4 [24.008], cause "LLC or SNDCP failure").
 
 use super::Sgsn;
-use super::mobility::mobile_key;
-use super::owner;
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -189,8 +188,8 @@ impl Sgsn {
     /// Asks for the timers of a mobile's links, and counts what waits for it.
     fn keep_books(&mut self, cx: &mut Context<'_>, slot: Slot) {
         if let Some(mobile) = self.mobiles.get_mut(slot) {
-            mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
-            mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
+            mobile.llc.arm(Owner::Llc.of_mobile(slot), cx.timers);
+            mobile.arm_links(Owner::Links.of_mobile(slot), cx);
         }
         self.count_unconfirmed(slot);
     }
@@ -233,7 +232,7 @@ impl Sgsn {
     pub(super) fn wake_stalled(&mut self, cx: &mut Context<'_>, slot: Slot) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let due = mobile.links_due(cx.now);
-        mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
+        mobile.arm_links(Owner::Links.of_mobile(slot), cx);
         for nsapi in due {
             self.go_on(cx, slot, nsapi);
         }
@@ -449,9 +448,9 @@ impl Sgsn {
         self.release_held(cx, slot);
         if let Some(mobile) = self.mobiles.get_mut(slot).filter(|mobile| mobile.sndcp().is_some()) {
             mobile.llc.within_reach(cx.now);
-            mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+            mobile.llc.arm(Owner::Llc.of_mobile(slot), cx.timers);
             mobile.links_due_now(cx.now);
-            mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
+            mobile.arm_links(Owner::Links.of_mobile(slot), cx);
         }
     }
 }

@@ -14,7 +14,8 @@ mod commands;
 use super::compression::HasCompression;
 use super::links::HasLinks;
 use super::{Common, ConfigText};
-use crate::vty::{Element, Grammar, Node, Problem};
+use crate::config::Element;
+use crate::grammar::{Action, CommandError, Commands, Edit, Grammar, Node, Problem};
 use core::net::Ipv4Addr;
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::llc::abm::LinksConfig;
@@ -442,10 +443,22 @@ pub enum EndpointChange {
     },
 }
 
-impl Element for Bss {
+/// Adds a command that changes the configuration.
+fn set(
+    grammar: &mut Grammar<Bss>,
+    pattern: &'static str,
+    help: &str,
+    set: fn(&mut Edit<'_, BssConfig>) -> Result<(), CommandError>,
+) {
+    grammar.add(&[Node::Bss], pattern, help, Action::<Bss>::Set(set));
+}
+
+impl Commands for Bss {
     type Config = BssConfig;
     type Operation = BssOperation;
+}
 
+impl Element for Bss {
     const NAME: &'static str = "bss";
     const VTY_PORT: u16 = 4290;
     const CTRL_PORT: u16 = 4291;

@@ -4,8 +4,9 @@ mod osmocom;
 
 use super::ConfigText;
 use super::stats::{self, StatsConfig};
-use crate::vty::log_view::{TargetStyle, category_of, level_of, word_of};
-use crate::vty::{Action, Args, CommandError, Edit, Element, Grammar, Node};
+use crate::config::Element;
+use crate::grammar::log_view::{TargetStyle, category_of, level_of, word_of};
+use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
 use core::net::{IpAddr, Ipv4Addr};
 use gannet_machine::trace::{Category, Level};
 
@@ -295,7 +296,7 @@ fn log_here<'e, E: Element>(edit: &'e mut Edit<'_, E::Config>) -> Result<&'e mut
 }
 
 fn install_log_styles<E: Element>(grammar: &mut Grammar<E>) {
-    use crate::vty::common::{COSMETIC, Switch, level_all_command, level_command};
+    use crate::grammar::common::{COSMETIC, Switch, level_all_command, level_command};
     type Set<C> = fn(&mut Edit<'_, C>) -> Done;
     fn switch<E: Element>(edit: &mut Edit<'_, E::Config>, set: fn(&mut TargetStyle, bool)) -> Done {
         let on = edit.args.text(0) == "1";
@@ -349,7 +350,7 @@ fn install_log_styles<E: Element>(grammar: &mut Grammar<E>) {
 }
 
 fn install_forced_level<E: Element>(grammar: &mut Grammar<E>) {
-    use crate::vty::common::{FORCE_ALL, NO_FORCE_ALL, level_all_command};
+    use crate::grammar::common::{FORCE_ALL, NO_FORCE_ALL, level_all_command};
     let (pattern, help) = level_all_command("force-all", FORCE_ALL);
     let set = Action::Set(|edit| {
         let level = level_of(edit.args.text(0));

@@ -4,7 +4,8 @@
 //! below.
 
 use super::ConfigText;
-use crate::vty::{Action, Args, CommandError, Element, Grammar, Node};
+use crate::config::Element;
+use crate::grammar::{Action, Args, CommandError, Grammar, Node};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
 use gannet_wire::sndcp::algorithms::V42bis;
 
@@ -27,12 +28,12 @@ where
     let headers = "Compression by SNDCP\nOf TCP/IP headers";
     let passive = "Where the peer proposes it";
     let help = format!("{headers}\nPropose it\nConnections whose headers are kept\nHow many");
-    let set = |edit: &mut crate::vty::Edit<'_, E::Config>| {
+    let set = |edit: &mut crate::grammar::Edit<'_, E::Config>| {
         edit.config.compression_mut().rfc1144 = Offer::Active(slots(edit.args)?);
         Ok(())
     };
     add("compression rfc1144 active slots <1-256>", &help, Action::Set(set));
-    let set = |edit: &mut crate::vty::Edit<'_, E::Config>| {
+    let set = |edit: &mut crate::grammar::Edit<'_, E::Config>| {
         edit.config.compression_mut().rfc1144 = Offer::Passive(PASSIVE_S0_MINUS_1);
         Ok(())
     };
@@ -42,7 +43,7 @@ where
         "{data}\nPropose it\nWhose N-PDUs\nThe mobile's\nThe SGSN's\nOf both\nSize of the dictionary\n\
          Codewords\nLongest string in it\nOctets"
     );
-    let set = |edit: &mut crate::vty::Edit<'_, E::Config>| {
+    let set = |edit: &mut crate::grammar::Edit<'_, E::Config>| {
         edit.config.compression_mut().v42bis = Offer::Active(limits(edit.args)?);
         Ok(())
     };
@@ -51,12 +52,12 @@ where
         &help,
         Action::Set(set),
     );
-    let set = |edit: &mut crate::vty::Edit<'_, E::Config>| {
+    let set = |edit: &mut crate::grammar::Edit<'_, E::Config>| {
         edit.config.compression_mut().v42bis = Offer::Passive(V42bisLimits::default());
         Ok(())
     };
     add("compression v42bis passive", &format!("{data}\n{passive}"), Action::Set(set));
-    let set = |edit: &mut crate::vty::Edit<'_, E::Config>| {
+    let set = |edit: &mut crate::grammar::Edit<'_, E::Config>| {
         let compression = edit.config.compression_mut();
         match edit.args.text(0) {
             "v42bis" => compression.v42bis = Offer::Refuse,

@@ -1,6 +1,7 @@
 //! Where one stands in a configuration, and how a line changes it. Files and sessions share this.
 
-use crate::vty::{Action, Args, CommandError, Edit, Element, Node};
+use crate::config::Element;
+use crate::grammar::{Action, Args, CommandError, Edit, Node};
 
 /// The nodes that one has entered below the root of the configuration, with the names of their objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,7 +5,8 @@ mod shared;
 
 use super::gtp::Gn;
 use super::{Common, ConfigText};
-use crate::vty::{Element, Grammar, Node, Problem};
+use crate::config::Element;
+use crate::grammar::{Commands, Grammar, Node, Problem};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use gannet_wire::id::{Imsi, Nsapi};
 
@@ -195,10 +196,12 @@ pub enum GgsnOperation {
     },
 }
 
-impl Element for Ggsn {
+impl Commands for Ggsn {
     type Config = GgsnConfig;
     type Operation = GgsnOperation;
+}
 
+impl Element for Ggsn {
     const NAME: &'static str = "ggsn";
     const VTY_PORT: u16 = 4260;
     const CTRL_PORT: u16 = 4257;

@@ -1,7 +1,8 @@
 //! What SGSN and GGSN are told alike of Gn: the address of the other version of IP, and whom to believe.
 
 use super::ConfigText;
-use crate::vty::{Action, Args, CommandError, Edit, Element, Grammar, Node};
+use crate::config::Element;
+use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
 use core::net::{IpAddr, Ipv6Addr};
 use core::str::FromStr;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 //! Most of them are of the network service before osmo-sgsn 1.7, which had one socket and said of an NSE each value in a line of
 //! its own.
 
-use crate::vty::Node;
+use crate::grammar::Node;
 
 /// The lines to write for one line that is not taken.
 pub(super) fn of_line(element: &str, node: Node, words: &[&str]) -> Vec<String> {

@@ -1,7 +1,8 @@
 //! What is proposed of the links of acknowledged mode, and agreed to, for every element that has LLC (04.64 clause 8.9 [44.064]).
 
 use super::ConfigText;
-use crate::vty::{Action, CommandError, Edit, Element, Grammar, Node};
+use crate::config::Element;
+use crate::grammar::{Action, CommandError, Edit, Grammar, Node};
 use gannet_proto::llc::abm::{LinkConfig, LinksConfig};
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::xid::Parameter;

@@ -10,6 +10,7 @@ pub mod bss;
 pub mod common;
 mod compression;
 mod cursor;
+mod element;
 mod errors;
 pub mod ggsn;
 pub mod gtp;
@@ -23,11 +24,12 @@ mod suggest;
 mod text;
 
 pub use common::{Common, ExecTimeout, Listen, LogKind, LogTarget};
+pub use element::Element;
 pub use errors::{ConfigError, ConfigErrors};
 pub use stats::{ReporterKind, StatsConfig, StatsReporter};
 pub use text::ConfigText;
 
-use crate::vty::{Element, Node, Problem};
+use crate::grammar::{Node, Problem};
 use core::fmt;
 use std::ffi::OsString;
 use std::fs;
@@ -180,8 +182,8 @@ fn write_synced(beside: &Path, old: &Path, content: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grammar::{Action, Grammar};
     use crate::vty::osmocom::samples;
-    use crate::vty::{Action, Grammar};
     use crate::{Bss, Ggsn, Sgsn};
 
     /// Every line that a command permits, alone behind a configuration that is whole: what it has done is written, and read

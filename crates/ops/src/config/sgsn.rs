@@ -4,6 +4,7 @@ pub mod access;
 mod charging;
 mod commands;
 mod mobility;
+mod ns;
 mod operations;
 mod osmocom;
 mod service;
@@ -13,17 +14,17 @@ mod updates;
 pub use access::{Access, Policy};
 pub use charging::Charging;
 pub use mobility::Mobility;
-pub use operations::{NsSelection, NsvcChange, SgsnOperation, Whom};
+pub use operations::{LocationAnswer, NsSelection, NsvcChange, SgsnOperation, Update, Whom};
 pub use service::{Admission, BusyPoll, Ceilings, GbOutput, Ingress, Service};
 pub use sessions::Sessions;
-pub use updates::{LocationAnswer, Update};
 
 use super::compression::HasCompression;
 use super::gtp::{Gn, HasGn};
 use super::links::HasLinks;
 use super::ns::NsConfig;
 use super::{Common, ConfigText};
-use crate::vty::{CommandError, Edit, Element, Grammar, Node, Problem};
+use crate::config::Element;
+use crate::grammar::{CommandError, Commands, Edit, Grammar, Node, Problem};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr};
 use gannet_proto::llc::abm::LinksConfig;
@@ -378,10 +379,12 @@ impl GmmTimers {
     }
 }
 
-impl Element for Sgsn {
+impl Commands for Sgsn {
     type Config = SgsnConfig;
     type Operation = SgsnOperation;
+}
 
+impl Element for Sgsn {
     const NAME: &'static str = "sgsn";
     const VTY_PORT: u16 = 4245;
     const CTRL_PORT: u16 = 4251;
@@ -396,8 +399,9 @@ impl Element for Sgsn {
 
     fn install(grammar: &mut Grammar<Self>) {
         commands::install(grammar);
-        super::ns::install(grammar);
+        ns::install(grammar);
         operations::install(grammar);
+        updates::install(grammar);
     }
 
     fn write(config: &SgsnConfig, text: &mut ConfigText) {

@@ -1,8 +1,9 @@
 //! `stats interval`, and the reporters: `stats reporter (statsd|log) [NAME]` with their node.
 
 use super::ConfigText;
+use crate::config::Element;
+use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
 use crate::metrics::{Level, statsd};
-use crate::vty::{Action, Args, CommandError, Edit, Element, Grammar, Node};
 use core::net::{IpAddr, Ipv4Addr};
 
 /// Who is told the statistics, and how often.

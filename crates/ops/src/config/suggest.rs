@@ -1,7 +1,8 @@
 //! The known command that is nearest to an unknown line.
 
-use crate::vty::grammar::Shape;
-use crate::vty::{Action, Element, Grammar, Node};
+use crate::config::Element;
+use crate::grammar::Shape;
+use crate::grammar::{Action, Grammar, Node};
 
 /// The pattern of `node` that is nearest to `words`: by edit distance of the fixed words, where a placeholder costs
 /// nothing if it fits. `None` where none is near: whose first word is another one helps nobody, and so do the commands of

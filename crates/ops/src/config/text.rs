@@ -3,8 +3,9 @@
 use super::instead::{self, OldNs};
 use super::suggest::looks_like;
 use super::{ConfigError, ConfigErrors, Cursor, Loaded, Outcome, Warning, change, nearest, programs};
-use crate::vty::secrets::masked;
-use crate::vty::{Action, Command, Element, Grammar, NoMatch, Node, Problem, SessionAction};
+use crate::config::Element;
+use crate::grammar::secrets::masked;
+use crate::grammar::{Action, Command, Grammar, NoMatch, Node, Problem, SessionAction};
 use core::fmt;
 
 /// Lines of configuration, indented by one blank for each level.

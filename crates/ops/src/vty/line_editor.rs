@@ -1,7 +1,7 @@
 //! One line and those before it: what keys do to it, and the octets that show it on a terminal.
 
-use super::secrets::has_key;
 use super::telnet::Key;
+use crate::grammar::secrets::has_key;
 use std::collections::VecDeque;
 
 /// Characters of a line.

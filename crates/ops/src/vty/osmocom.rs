@@ -4,9 +4,9 @@
 //! A command is there where every line that its pattern permits is a command of ours in the node of the same name. What is
 //! refused or has no effect says so in the grammar; what is no command at all has its reason in [`ABSENT`].
 
-use super::pattern::{self, Atom, Token};
-use super::{Action, Grammar, Node};
 use crate::Sgsn;
+use crate::grammar::pattern::{self, Atom, Token};
+use crate::grammar::{Action, Grammar, Node};
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
 

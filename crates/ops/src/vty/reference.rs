@@ -1,6 +1,7 @@
 //! The reference of all commands, as `docs/vty.md` has it.
 
-use super::{Action, Command, Element, Grammar, Node};
+use crate::config::Element;
+use crate::grammar::{Action, Command, Grammar, Node};
 use crate::{Bss, Ggsn, Sgsn};
 use core::fmt::Write as _;
 

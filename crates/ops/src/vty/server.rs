@@ -8,8 +8,10 @@
 //! which nobody has typed for the longest time gives way to who comes.
 
 use super::session::{Host, LogLine};
-use super::{Element, Grammar, Operator, Session};
+use super::{Operator, Session};
+use crate::config::Element;
 use crate::config::ExecTimeout;
+use crate::grammar::Grammar;
 use crate::socket::{self, Socket};
 use core::net::SocketAddr;
 use gannet_machine::time::{Duration, Instant};

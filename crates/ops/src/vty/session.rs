@@ -3,14 +3,14 @@
 mod pager;
 mod written;
 
+use super::Operator;
 use super::line_editor::LineEditor;
-use super::log_view::{self, LogView, category_of, level_of};
-use super::secrets::masked;
 use super::telnet::{Decoder, GREETING, Key};
-use super::{
-    Action, Args, Candidate, Command, CommandError, Element, Grammar, NoMatch, Node, Operator, SessionAction,
-};
+use crate::config::Element;
 use crate::config::{Cursor, Outcome, change, write};
+use crate::grammar::log_view::{self, LogView, category_of, level_of};
+use crate::grammar::secrets::masked;
+use crate::grammar::{Action, Args, Candidate, Command, CommandError, Grammar, NoMatch, Node, SessionAction};
 use core::marker::PhantomData;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::trace::{Category, Level};
@@ -363,7 +363,7 @@ impl<E: Element> Session<E> {
             }
             SessionAction::End => self.leave_configuration(),
             SessionAction::List => list(host.grammar.commands(node), args.get(0).is_some(), out),
-            SessionAction::Help => out.push_str(super::HELP),
+            SessionAction::Help => out.push_str(crate::grammar::HELP),
             SessionAction::Who => host.sessions.iter().for_each(|session| {
                 let _ = writeln!(out, "  {session}");
             }),

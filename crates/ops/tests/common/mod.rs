@@ -4,7 +4,8 @@ use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level};
 use gannet_ops::Sgsn;
 use gannet_ops::config::sgsn::{SgsnConfig, SgsnOperation};
-use gannet_ops::vty::{CommandError, Operator, Statistics};
+use gannet_ops::grammar::CommandError;
+use gannet_ops::vty::{Operator, Statistics};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Default)]

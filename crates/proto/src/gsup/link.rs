@@ -31,7 +31,7 @@ impl GsupEntity {
                 self.fall(cx, out);
                 self.connection = self.connection.wrapping_add(1).max(1);
                 self.state = LinkState::Handshake;
-                self.deadlines.set(GsupTimer::Handshake as usize, cx.now + self.config.handshake);
+                self.deadlines.set(GsupTimer::Handshake, cx.now + self.config.handshake);
             }
             StreamState::Lost => self.fall(cx, out),
         }
@@ -68,16 +68,15 @@ impl GsupEntity {
         }
         self.deadlines.woken(cx.now);
         while let Some(name) = self.deadlines.pop_due(cx.now) {
-            match GsupTimer::ALL.get(name) {
-                Some(GsupTimer::Handshake | GsupTimer::Pong) => self.give_up(cx, out),
-                Some(GsupTimer::Ping) => {
+            match name {
+                GsupTimer::Handshake | GsupTimer::Pong => self.give_up(cx, out),
+                GsupTimer::Ping => {
                     self.transmit(cx, &Ccm::Ping.to_vec(), out);
-                    self.deadlines.set(GsupTimer::Pong as usize, cx.now + self.config.pong_timeout);
-                    self.deadlines.set(GsupTimer::Ping as usize, cx.now + self.config.ping_interval);
+                    self.deadlines.set(GsupTimer::Pong, cx.now + self.config.pong_timeout);
+                    self.deadlines.set(GsupTimer::Ping, cx.now + self.config.ping_interval);
                 }
-                Some(GsupTimer::Guard) => self.guard(cx, out),
-                Some(GsupTimer::Patience) => self.lose_patience(cx, out),
-                None => {}
+                GsupTimer::Guard => self.guard(cx, out),
+                GsupTimer::Patience => self.lose_patience(cx, out),
             }
         }
         self.arm(cx);
@@ -86,8 +85,8 @@ impl GsupEntity {
     /// Sets the guard's deadline by the oldest request, and asks for the next wake-up.
     pub(super) fn arm(&mut self, cx: &mut Context<'_>) {
         match self.operations.next_end() {
-            Some(end) => self.deadlines.set(GsupTimer::Guard as usize, end),
-            None => self.deadlines.clear(GsupTimer::Guard as usize),
+            Some(end) => self.deadlines.set(GsupTimer::Guard, end),
+            None => self.deadlines.clear(GsupTimer::Guard),
         }
         let key = TimerKey { owner: self.config.timer_owner, slot: 0, generation: 0 };
         self.deadlines.arm(key, cx.timers);
@@ -120,7 +119,7 @@ impl GsupEntity {
                 self.transmit(cx, &Ccm::IdAck.to_vec(), out);
             }
             (LinkState::Handshake, Ccm::IdAck) => self.rise(cx, out),
-            (LinkState::Up, Ccm::Pong) => self.deadlines.clear(GsupTimer::Pong as usize),
+            (LinkState::Up, Ccm::Pong) => self.deadlines.clear(GsupTimer::Pong),
             (LinkState::Up, Ccm::IdAck) | (LinkState::Handshake, Ccm::Pong) => {}
             // We do not ask who the HLR is.
             (LinkState::Handshake | LinkState::Up, Ccm::IdResp(_)) | (LinkState::Down, _) => {
@@ -147,9 +146,9 @@ impl GsupEntity {
     fn rise(&mut self, cx: &mut Context<'_>, out: &mut Batch<GsupOutput>) {
         self.state = LinkState::Up;
         self.out_of_reach = false;
-        self.deadlines.clear(GsupTimer::Handshake as usize);
-        self.deadlines.clear(GsupTimer::Patience as usize);
-        self.deadlines.set(GsupTimer::Ping as usize, cx.now + self.config.ping_interval);
+        self.deadlines.clear(GsupTimer::Handshake);
+        self.deadlines.clear(GsupTimer::Patience);
+        self.deadlines.set(GsupTimer::Ping, cx.now + self.config.ping_interval);
         cx.log(Category::Mm, Level::Notice, format_args!("the link to the HLR is up"));
         out.push(GsupOutput::LinkUp);
         for operation in self.operations.iter() {
@@ -167,11 +166,11 @@ impl GsupEntity {
     /// There is no link any more.
     fn fall(&mut self, cx: &mut Context<'_>, out: &mut Batch<GsupOutput>) {
         for timer in [GsupTimer::Handshake, GsupTimer::Ping, GsupTimer::Pong] {
-            self.deadlines.clear(timer as usize);
+            self.deadlines.clear(timer);
         }
         self.splitter.clear();
         self.indications = 0;
-        let patience = GsupTimer::Patience as usize;
+        let patience = GsupTimer::Patience;
         if !self.out_of_reach && !self.deadlines.is_set(patience) {
             self.deadlines.set(patience, cx.now + self.config.patience);
         }

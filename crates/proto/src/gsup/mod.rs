@@ -106,24 +106,21 @@ impl GsupConfig {
     }
 }
 
-/// Deadlines of the link and of its requests. Those of requests are of timer class m (09.02 clause 17.1.2 [29.002]); the
-/// others are our own, since IPA has none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum GsupTimer {
-    /// The identities are not exchanged.
-    Handshake,
-    /// It is time for a PING.
-    Ping,
-    /// No PONG came.
-    Pong,
-    /// The oldest request was not answered.
-    Guard,
-    /// The link has been away for too long.
-    Patience,
-}
-
-impl GsupTimer {
-    const ALL: [Self; 5] = [Self::Handshake, Self::Ping, Self::Pong, Self::Guard, Self::Patience];
+gannet_machine::timer_names! {
+    /// Deadlines of the link and of its requests. Those of requests are of timer class m (09.02 clause 17.1.2 [29.002]); the
+    /// others are our own, since IPA has none.
+    enum GsupTimer {
+        /// The identities are not exchanged.
+        Handshake = "the handshake with the HLR",
+        /// It is time for a PING.
+        Ping = "PING to the HLR",
+        /// No PONG came.
+        Pong = "PONG of the HLR",
+        /// The oldest request was not answered.
+        Guard = "the answer of the HLR",
+        /// The link has been away for too long.
+        Patience = "the absence of the HLR",
+    }
 }
 
 /// A USIM's sequence number, for vectors in step with it (33.102 clause 6.3.5).
@@ -253,7 +250,7 @@ pub struct GsupEntity {
     state: LinkState,
     splitter: Splitter,
     operations: Operations,
-    deadlines: Deadlines<5>,
+    deadlines: Deadlines<GsupTimer>,
     /// Counts connections, so that an answer to a request of an earlier one is recognised.
     connection: u32,
     indications: usize,
@@ -338,8 +335,8 @@ impl GsupEntity {
         self.operations.insert(Operation { imsi, request, ends: cx.now + self.config.guard });
         if self.is_up() {
             self.send(cx, &request.message(imsi), out);
-        } else if !self.deadlines.is_set(GsupTimer::Patience as usize) {
-            self.deadlines.set(GsupTimer::Patience as usize, cx.now + self.config.patience);
+        } else if !self.deadlines.is_set(GsupTimer::Patience) {
+            self.deadlines.set(GsupTimer::Patience, cx.now + self.config.patience);
         }
         self.arm(cx);
     }

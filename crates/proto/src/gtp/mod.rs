@@ -26,6 +26,7 @@ mod teid;
 mod tests;
 mod trust;
 mod tunnel;
+mod version;
 mod version0;
 mod wake;
 
@@ -40,7 +41,8 @@ pub use trust::{
     BARRED_ANSWER_INTERVAL, BARRED_FOR, GUESSES_MAX, GUESSES_WITHIN, GsnAddresses, ListedPeer, Role,
     SourceCheck,
 };
-pub use tunnel::{Endpoint, GtpTunnel, Version, flow_label};
+pub use tunnel::{Endpoint, GtpTunnel, flow_label};
+pub use version::Version;
 
 use core::net::{IpAddr, SocketAddr};
 use gannet_machine::drops::Drop;

@@ -4,7 +4,7 @@
 //! A path is there as long as a tunnel uses it. Paths with tunnels are tested with Echo Requests, on each plane that
 //! is used (version 0 has one port for both, and so one Echo Request); the peer's restart counter is compared with the one seen before.
 
-use super::tunnel::Version;
+use super::version::Version;
 use core::net::IpAddr;
 use foldhash::fast::FixedState;
 use gannet_machine::time::Instant;

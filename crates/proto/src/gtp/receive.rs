@@ -2,7 +2,8 @@
 
 use super::path::{Channel, Plane, Recovery};
 use super::request::{Asker, Outstanding, Responses, Seen, Transaction};
-use super::tunnel::{Endpoint, Version};
+use super::tunnel::Endpoint;
+use super::version::Version;
 use super::{GtpEntity, GtpOutput, version0};
 use core::net::{IpAddr, SocketAddr};
 use core::ops::Range;

@@ -3,7 +3,8 @@
 
 use super::path::{Channel, Plane};
 use super::trust::host;
-use super::tunnel::{Endpoint, Version};
+use super::tunnel::Endpoint;
+use super::version::Version;
 use core::hash::BuildHasher;
 use core::net::{IpAddr, SocketAddr};
 use foldhash::fast::FixedState;

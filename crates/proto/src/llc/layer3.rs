@@ -1,25 +1,11 @@
 //! LL-XID.request of layer 3's own parameters (04.64 clauses 7.2.2 and 8.5.3 [44.064]): blocks that wait for their turn, each
 //! of its SAPI, and are kept until they are answered, so that T200 can repeat them.
 
-use super::links::Links;
+use super::links::{Block, Links};
 use super::xid::Kind;
 use super::{LlcContext, LlcOutput, slot_of};
 use gannet_machine::{Batch, Context};
 use gannet_wire::id::Sapi;
-use serde::{Deserialize, Serialize};
-
-/// A block that layer 3 has given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Block {
-    slot: u8,
-    /// It went out with the command that waits for its response.
-    is_sent: bool,
-    /// What goes with it: of LLC's own parameters, where they were asked for while a block was under way.
-    n201: (u16, u16),
-    kind: Kind,
-    /// `None` for version 0 of SNDCP.
-    octets: Option<Box<[u8]>>,
-}
 
 impl LlcContext {
     /// LL-XID.request with layer 3's own parameters alone. [`LlcOutput::Layer3XidConfirm`] follows for each

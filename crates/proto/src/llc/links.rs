@@ -5,7 +5,7 @@ use super::abm::{
     ABM_SAPIS, Abm, Link, Options, Received, Refused, Shared, State, Unnumbered, Windows, place_of,
 };
 use super::cipher::Direction;
-use super::layer3::Block;
+use super::xid::Kind;
 use super::{EstablishIndication, LlcContext, LlcOutput, U, slot_of};
 use crate::few::Few;
 use core::ops::Range;
@@ -14,7 +14,7 @@ use gannet_machine::frame::Frame;
 use gannet_machine::kept::Keeper;
 use gannet_machine::prefetch::Prefetch;
 use gannet_machine::time::Instant;
-use gannet_machine::timers::{FleetingDeadlines, TimerKey, Timers};
+use gannet_machine::timers::{FleetingDeadlines, TimerKey, TimerName as _, Timers};
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context};
 use gannet_wire::id::Sapi;
@@ -36,10 +36,34 @@ pub struct Terms {
     pub layer3: Option<Vec<u8>>,
 }
 
+/// A block that layer 3 has given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Block {
+    pub(super) slot: u8,
+    /// It went out with the command that waits for its response.
+    pub(super) is_sent: bool,
+    /// What goes with it: of LLC's own parameters, where they were asked for while a block was under way.
+    pub(super) n201: (u16, u16),
+    pub(super) kind: Kind,
+    /// `None` for version 0 of SNDCP.
+    pub(super) octets: Option<Box<[u8]>>,
+}
+
+gannet_machine::timer_names! {
+    /// The timers of links, T200 and T201 (04.64 clause 8.9), in the order of [`ABM_SAPIS`].
+    enum LinkTimer {
+        Sapi3 = "T200 or T201 of SAPI 3",
+        Sapi5 = "T200 or T201 of SAPI 5",
+        Sapi9 = "T200 or T201 of SAPI 9",
+        Sapi11 = "T200 or T201 of SAPI 11",
+    }
+}
+const _: () = assert!(LinkTimer::ALL.len() == ABM_SAPIS.len());
+
 /// Those of them that are not in ADM, and what else only few contexts have: for all the others this is no memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Links {
-    deadlines: FleetingDeadlines<{ ABM_SAPIS.len() }>,
+    deadlines: FleetingDeadlines<LinkTimer>,
     /// By their place.
     lles: Few<Placed>,
     /// What layer 3 has to say by XID, and until it is answered.
@@ -74,13 +98,13 @@ impl Links {
 
 /// Where the deadline of a link stands.
 struct Deadline<'a> {
-    deadlines: &'a mut FleetingDeadlines<{ ABM_SAPIS.len() }>,
-    place: usize,
+    deadlines: &'a mut FleetingDeadlines<LinkTimer>,
+    timer: LinkTimer,
 }
 
 impl Deadline<'_> {
     fn set(&mut self, at: Option<Instant>) {
-        self.deadlines.set(self.place, at);
+        self.deadlines.set(self.timer, at);
     }
 }
 
@@ -403,8 +427,8 @@ impl LlcContext {
         if let Some(links) = &mut self.links {
             links.deadlines.woken(cx.now);
         }
-        while let Some(place) = self.links.as_mut().and_then(|links| links.deadlines.pop_due(cx.now)) {
-            let Some(sapi) = ABM_SAPIS.get(place) else { break };
+        while let Some(timer) = self.links.as_mut().and_then(|links| links.deadlines.pop_due(cx.now)) {
+            let Some(sapi) = ABM_SAPIS.get(timer.index()) else { break };
             self.with(*sapi, |abm, link| abm.wake(cx, link, out));
         }
     }
@@ -439,6 +463,7 @@ impl LlcContext {
     #[inline]
     fn link(&mut self, sapi: Sapi) -> Option<(&mut Abm, Link, Deadline<'_>)> {
         let place = place_of(sapi)?;
+        let timer = *LinkTimer::ALL.get(place)?;
         let parameters = self.saps.parameters(slot_of(sapi)?)?;
         let Links { deadlines, lles, .. } = self.links.as_deref_mut()?;
         let Placed { abm, .. } = lles.find_mut(|placed| usize::from(placed.place) == place)?;
@@ -450,7 +475,7 @@ impl LlcContext {
             t200: parameters.t200(),
             n200: parameters.n200(),
         };
-        Some((abm, link, Deadline { deadlines, place }))
+        Some((abm, link, Deadline { deadlines, timer }))
     }
 
     /// Does something with a link that is not in ADM.

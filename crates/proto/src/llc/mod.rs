@@ -18,6 +18,7 @@ mod kind;
 mod layer3;
 mod links;
 mod llme;
+mod parameters;
 mod primitives;
 mod saps;
 mod ui;
@@ -142,11 +143,12 @@ impl End {
 /// as much as [`ui::OVERFLOWS_MAX`] frames.
 const SEARCHES_MAX: u8 = 16;
 
-/// Timers of one context: their names are the indices of its [`Deadlines`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LlcTimer {
-    /// An XID command waits for its response (04.64 clause 8.5.3.4).
-    T200 = 0,
+gannet_machine::timer_names! {
+    /// Timers of one context (04.64 clause 8.9).
+    pub enum LlcTimer {
+        /// An XID command waits for its response (04.64 clause 8.5.3.4).
+        T200 = "T200 of XID",
+    }
 }
 
 /// What one end keeps about one TLLI.
@@ -161,7 +163,7 @@ pub struct LlcContext {
     outstanding: Outstanding,
     saps: Saps,
     links: Option<Box<Links>>,
-    deadlines: Deadlines<1>,
+    deadlines: Deadlines<LlcTimer>,
 }
 
 /// The header of an LL-PDU whose TLLI nobody knows yet: enough to see whether it is for GMM.

@@ -2,7 +2,7 @@
 //! their own, which no packet touches then.
 
 use super::SAPIS;
-use super::llme::Parameters;
+use super::parameters::Parameters;
 use super::ui::Counters;
 use serde::{Deserialize, Serialize};
 

@@ -494,7 +494,7 @@ fn a_command_that_waited_at_a_restart_is_repeated_in_its_time() {
     assert_eq!(restarted.around.timers.next(), Some(Instant::ZERO + Duration::from_secs(5)));
     let mut idle = LlcContext::new(LlcRole::Sgsn);
     idle.restore(Instant::ZERO);
-    assert!(!idle.deadlines.is_set(LlcTimer::T200 as usize));
+    assert!(!idle.deadlines.is_set(LlcTimer::T200));
 }
 
 /// A mobile that goes on ciphering while nobody listens is in step again with its first frame, however its N(U) has gone round.

@@ -16,7 +16,7 @@ use gannet_wire::llc::{N201_MAX, UFunction};
 use gannet_wire::sndcp;
 use serde::{Deserialize, Serialize};
 
-const T200: usize = LlcTimer::T200 as usize;
+const T200: LlcTimer = LlcTimer::T200;
 
 /// What one end wants to negotiate for a SAPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -9,7 +9,7 @@
 //! A claim is one PDU of one address; there are [`CLAIMS_MAX`] at most, and one for each NS-VC. After a refusal an NSE
 //! is not tested for [`PROVED`], and not on behalf of the same host for [`HOLD_OFF`], so that claims make few NS-ALIVEs.
 
-use super::procedures::answer_stranger;
+use super::sending::answer_stranger;
 use super::vc::{Event, NsVc, Reset, Test, VcIndex, VcState};
 use super::{NsEntity, NsOutput};
 use core::net::{IpAddr, SocketAddr};

@@ -18,6 +18,7 @@ mod learned;
 pub mod load_sharing;
 mod procedures;
 mod receive;
+mod sending;
 pub mod sns;
 mod table;
 mod vc;

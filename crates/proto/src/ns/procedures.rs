@@ -1,16 +1,15 @@
 //! Carries out what the state machine of an NS-VC decides: PDUs, timers, indications.
 
 use super::claims;
+use super::sending::transmit;
 use super::sns;
 use super::vc::{Action, Block, Event, NsTimer, Reset, Test, Use, VcIndex, VcOrigin, VcState, step, step_ip};
-use super::{DEATH, FORGET_AFTER, NsEntity, NsOutput, NsRole, NsStatus, STATUS_ANSWERS_PER_S, octets};
-use crate::allowance::Allowance;
-use core::net::SocketAddr;
+use super::{DEATH, FORGET_AFTER, NsEntity, NsOutput, NsRole, NsStatus, STATUS_ANSWERS_PER_S};
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Duration;
-use gannet_machine::timers::TimerKey;
+use gannet_machine::timers::{TimerKey, TimerName as _};
 use gannet_machine::trace::{Category, Level};
-use gannet_machine::{Batch, Context, Port};
+use gannet_machine::{Batch, Context};
 use gannet_wire::id::Nsvci;
 use gannet_wire::ns::{Cause, Pdu, Status};
 
@@ -26,15 +25,20 @@ impl NsEntity {
         let index = VcIndex(key.slot);
         let Some(vc) = self.table.get_mut(index).filter(|vc| vc.generation == key.generation) else { return };
         vc.deadlines.woken(cx.now);
-        while let Some(name) = self
-            .table
-            .get_mut(index)
-            .and_then(|vc| vc.deadlines.pop_due(cx.now))
-            .and_then(|n| NsTimer::ALL.get(n))
-        {
-            self.expired(cx, index, *name, out);
+        while let Some(name) = self.table.get_mut(index).and_then(|vc| vc.deadlines.pop_due(cx.now)) {
+            self.expired(cx, index, name, out);
         }
         self.arm(cx, index);
+    }
+
+    /// The timer that a wake-up with this entity's `owner` is for.
+    #[must_use]
+    pub fn timer_name(&self, key: TimerKey) -> Option<&'static str> {
+        match sns::of_slot(key.slot) {
+            _ if key.slot == claims::SLOT => Some("the proof of a new address"),
+            Some(number) => self.sns_timer_name(number, key.generation),
+            None => self.table.get(VcIndex(key.slot))?.deadlines.next_name().map(|due| due.name()),
+        }
     }
 
     fn expired(&mut self, cx: &mut Context<'_>, index: VcIndex, timer: NsTimer, out: &mut Batch<NsOutput>) {
@@ -83,7 +87,7 @@ impl NsEntity {
     pub(super) fn test(&mut self, cx: &mut Context<'_>, index: VcIndex, out: &mut Batch<NsOutput>) {
         let deadline = cx.now + self.config.tns_alive;
         if let Some(vc) = self.table.get_mut(index) {
-            vc.deadlines.set(NsTimer::TnsAlive as usize, deadline);
+            vc.deadlines.set(NsTimer::TnsAlive, deadline);
         }
         self.send(cx, index, &Pdu::Alive, out);
     }
@@ -156,13 +160,13 @@ impl NsEntity {
         };
         if vc.state != before {
             for name in [NsTimer::TnsReset, NsTimer::TnsBlock, NsTimer::Forget] {
-                vc.deadlines.clear(name as usize);
+                vc.deadlines.clear(name);
             }
         }
         if let Some((name, span)) = timer
-            && !vc.deadlines.is_set(name as usize)
+            && !vc.deadlines.is_set(name)
         {
-            vc.deadlines.set(name as usize, cx.now + span);
+            vc.deadlines.set(name, cx.now + span);
         }
     }
 
@@ -191,25 +195,25 @@ impl NsEntity {
             Action::UnblockAck => self.send(cx, index, &Pdu::UnblockAck, out),
             Action::AliveAck => self.send(cx, index, &Pdu::AliveAck, out),
             Action::StartTest | Action::TestPassed => {
-                if let Some(due) = vc.deadlines.get(NsTimer::TnsAlive as usize)
+                if let Some(due) = vc.deadlines.get(NsTimer::TnsAlive)
                     && matches!(action, Action::TestPassed)
                 {
                     // It was sent Tns-alive before that.
                     vc.counters.alive_delay = Duration(tns_alive.0.saturating_sub(due.since(cx.now).0));
                 }
                 vc.alive_repeated = 0;
-                vc.deadlines.clear(NsTimer::TnsAlive as usize);
-                vc.deadlines.set(NsTimer::TnsTest as usize, cx.now + tns_test);
+                vc.deadlines.clear(NsTimer::TnsAlive);
+                vc.deadlines.set(NsTimer::TnsTest, cx.now + tns_test);
                 self.table.set_doubtful(index, false);
             }
             Action::TestAgain => {
                 vc.alive_repeated = 0;
-                vc.deadlines.clear(NsTimer::TnsAlive as usize);
-                vc.deadlines.set(NsTimer::TnsTest as usize, cx.now + tns_alive);
+                vc.deadlines.clear(NsTimer::TnsAlive);
+                vc.deadlines.set(NsTimer::TnsTest, cx.now + tns_alive);
             }
             Action::StopTest => {
-                vc.deadlines.clear(NsTimer::TnsAlive as usize);
-                vc.deadlines.clear(NsTimer::TnsTest as usize);
+                vc.deadlines.clear(NsTimer::TnsAlive);
+                vc.deadlines.clear(NsTimer::TnsTest);
             }
             Action::TellReset => {
                 vc.counters.resets += 1;
@@ -265,34 +269,4 @@ impl NsEntity {
             vc.deadlines.arm(key, cx.timers);
         }
     }
-}
-
-/// Sends an NS-STATUS to an address that has no NS-VC, if strangers did not get too many already.
-pub(super) fn answer_stranger(
-    allowance: &mut Allowance,
-    cx: &mut Context<'_>,
-    (port, peer): (Port, SocketAddr),
-    status: Status,
-    out: &mut Batch<NsOutput>,
-) {
-    if allowance.take(cx.now, super::STRANGER_ANSWERS_PER_S) {
-        transmit(cx, port, peer, &Pdu::Status(status), out);
-    }
-}
-
-/// Puts a PDU into a frame of its own; its octets, or `None` where no frame is free.
-pub(super) fn transmit(
-    cx: &mut Context<'_>,
-    port: Port,
-    peer: SocketAddr,
-    pdu: &Pdu,
-    out: &mut Batch<NsOutput>,
-) -> Option<u64> {
-    let Some(frame) = cx.frames.copy_of(&pdu.to_vec()) else {
-        cx.drop(Drop::NoFrame, None);
-        return None;
-    };
-    let sent = octets(&frame);
-    out.push(NsOutput::Transmit { port, peer, frame });
-    Some(sent)
 }

@@ -1,6 +1,6 @@
 //! What arrives: NS-UNITDATA goes up, everything else to the state machine of its NS-VC.
 
-use super::procedures::answer_stranger;
+use super::sending::answer_stranger;
 use super::table::NewVc;
 use super::vc::{Block, Event, Reset, Test, Use, VcIndex, VcOrigin, VcState};
 use super::{NsEntity, NsOutput, NsRole, octets};

@@ -1,7 +1,7 @@
 //! The NS-VCs and NSEs of an entity: found by address, by identifiers and by number, each in one access.
 
 use super::load_sharing::Member;
-use super::vc::{NsTimer, NsVc, VcCounters, VcIndex, VcOrigin, VcState};
+use super::vc::{NsVc, VcCounters, VcIndex, VcOrigin, VcState};
 use core::net::SocketAddr;
 use foldhash::fast::FixedState;
 use gannet_machine::Port;
@@ -173,7 +173,7 @@ impl Table {
             reset_cause: Cause::OamIntervention,
             repeated: 0,
             alive_repeated: 0,
-            deadlines: Deadlines::<{ NsTimer::COUNT }>::default(),
+            deadlines: Deadlines::default(),
             counters: VcCounters::default(),
         });
         self.changes += 1;

@@ -59,26 +59,20 @@ pub enum VcOrigin {
     Sns,
 }
 
-/// Timers of an NS-VC (08.16 clause 11 [48.016]).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NsTimer {
-    /// Tns-block: guards NS-BLOCK and NS-UNBLOCK (clause 7.2).
-    TnsBlock,
-    /// Tns-reset: guards NS-RESET (clause 7.3).
-    TnsReset,
-    /// Tns-test: from one successful test to the next (clause 7.4).
-    TnsTest,
-    /// Tns-alive: guards NS-ALIVE (clause 7.4).
-    TnsAlive,
-    /// Our own: a dead NS-VC that nobody configured is forgotten.
-    Forget,
-}
-
-impl NsTimer {
-    pub(super) const COUNT: usize = 5;
-
-    pub(super) const ALL: [Self; Self::COUNT] =
-        [Self::TnsBlock, Self::TnsReset, Self::TnsTest, Self::TnsAlive, Self::Forget];
+gannet_machine::timer_names! {
+    /// Timers of an NS-VC (08.16 clause 11 [48.016]).
+    pub(super) enum NsTimer {
+        /// Tns-block: guards NS-BLOCK and NS-UNBLOCK (clause 7.2).
+        TnsBlock = "Tns-block",
+        /// Tns-reset: guards NS-RESET (clause 7.3).
+        TnsReset = "Tns-reset",
+        /// Tns-test: from one successful test to the next (clause 7.4).
+        TnsTest = "Tns-test",
+        /// Tns-alive: guards NS-ALIVE (clause 7.4).
+        TnsAlive = "Tns-alive",
+        /// Our own: a dead NS-VC that nobody configured is forgotten.
+        Forget = "the end of a dead NS-VC",
+    }
 }
 
 /// What happens to an NS-VC, by procedure.
@@ -453,7 +447,7 @@ pub struct NsVc {
     pub(super) repeated: u8,
     /// Repetitions of the present NS-ALIVE.
     pub(super) alive_repeated: u8,
-    pub(super) deadlines: Deadlines<{ NsTimer::COUNT }>,
+    pub(super) deadlines: Deadlines<NsTimer>,
     pub(super) counters: VcCounters,
 }
 

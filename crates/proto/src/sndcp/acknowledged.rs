@@ -6,16 +6,13 @@
 
 use super::N_PDU_MAX;
 use super::compression::COMPRESSED_MAX;
-use super::store::{Run, Store};
+use super::store::{Run, Store, WINDOW};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_wire::id::Nsapi;
 use gannet_wire::sndcp::{Compression, DATA_FIRST_LEN, DATA_NEXT_LEN, Header, Pdu, data_header};
 use serde::{Deserialize, Serialize};
-
-/// N-PDUs of one NSAPI that are unconfirmed at most: half of what their numbers tell apart, less one.
-pub const WINDOW: u8 = 127;
 
 /// Whoever keeps a mobile for the time after a restart keeps it whenever so many N-PDUs have been sent on an NSAPI. With those
 /// that were not confirmed then they are to be no more than [`WINDOW`].

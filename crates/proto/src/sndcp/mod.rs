@@ -16,10 +16,11 @@ mod segment;
 mod store;
 pub mod v42bis;
 
-pub use acknowledged::{AcknowledgedLimits, KEPT_EVERY_N_PDUS, WINDOW};
+pub use acknowledged::{AcknowledgedLimits, KEPT_EVERY_N_PDUS};
 pub use connection::{Counted, Setting, Sndcp, SndcpConfig, SndcpOutput, Taken, Whole};
 pub use entity::{NPdu, Receiver, SndcpNsapi, answer_xid, receive};
 pub use reassembly::{Reassembler, ReassemblyKey};
+pub use store::WINDOW;
 
 /// Octets of the longest N-PDU: the most that N201 allows for a PDP type without segmentation (04.65 clause 6.7).
 pub const N_PDU_MAX: usize = 1520;

@@ -64,6 +64,13 @@ struct Entry {
     newer: Option<u32>,
 }
 
+gannet_machine::timer_names! {
+    /// Our own: 04.65 clause 6.7 leaves it to each end how long segments wait for others.
+    enum ReassemblyTimer {
+        Oldest = "the oldest N-PDU that is not whole",
+    }
+}
+
 /// N-PDUs that wait for more of their segments.
 #[derive(Debug)]
 pub struct Reassembler {
@@ -73,7 +80,7 @@ pub struct Reassembler {
     oldest: Option<u32>,
     newest: Option<u32>,
     timeout: Duration,
-    deadlines: Deadlines<1>,
+    deadlines: Deadlines<ReassemblyTimer>,
 }
 
 impl Reassembler {
@@ -113,8 +120,8 @@ impl Reassembler {
     /// Asks for the wake-up that leads to [`Reassembler::wake`]. To be called after every [`super::receive`].
     pub fn arm(&mut self, key: TimerKey, timers: &mut Timers) {
         match self.oldest.and_then(|at| self.entry(at)).map(|entry| entry.deadline) {
-            Some(deadline) => self.deadlines.set(0, deadline),
-            None => self.deadlines.clear(0),
+            Some(deadline) => self.deadlines.set(ReassemblyTimer::Oldest, deadline),
+            None => self.deadlines.clear(ReassemblyTimer::Oldest),
         }
         self.deadlines.arm(key, timers);
     }

@@ -5,11 +5,13 @@
 //! acknowledged there, and comes back where its link ends. What waits for LLC stands here; and so does, until it is confirmed, what
 //! goes in several SN-PDUs or compressed, since LLC cannot give all of that back.
 
-use super::acknowledged::WINDOW;
 use crate::octet_queue::OctetQueue;
 use gannet_wire::sndcp::DATA_FIRST_LEN;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+
+/// N-PDUs of one NSAPI that are unconfirmed at most: half of what their numbers tell apart, less one.
+pub const WINDOW: u8 = 127;
 
 /// Octets of memory that an empty store may keep.
 const KEPT_EMPTY: usize = 2048;

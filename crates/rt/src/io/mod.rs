@@ -1,11 +1,12 @@
 //! The outside of the machines: sockets, devices and links, found by machine and port, and what all machines share.
 
+pub(crate) mod capture;
+mod polling;
 mod receive;
 mod send;
 mod stream;
 
 use crate::busy::Busy;
-use crate::capture::CaptureWatch;
 use crate::log::LogSink;
 use crate::messages::{BATCH, Messages};
 use crate::netlink::Monitor;
@@ -14,6 +15,7 @@ use crate::tcp::Tcp;
 use crate::tun::Tun;
 use crate::udp::{self, Udp, UdpConfig};
 use crate::xdp::Xdp;
+use capture::CaptureWatch;
 use core::net::SocketAddr;
 use gannet_demux::Classify;
 use gannet_demux::reuseport::Reuseport;

@@ -97,7 +97,7 @@ pub(super) fn fill(open: &mut Device, umem: &mut Umem, pool: &FramePool) {
 }
 
 /// A buffer of the pool, but for those that the machines need.
-pub(crate) fn spare_buffer(pool: &FramePool) -> Option<StaticBuffer> {
+pub(super) fn spare_buffer(pool: &FramePool) -> Option<StaticBuffer> {
     if pool.free() <= RESERVE.min(pool.capacity() / 4) {
         return None;
     }

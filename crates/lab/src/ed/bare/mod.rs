@@ -7,8 +7,8 @@ mod socket;
 mod template;
 mod xsk;
 
-use super::Bare;
 use super::bed::{GN_LOAD, GN_SGSN, POLLED_LATE_NS};
+use crate::measure::Bare;
 use crate::mock_cipher::Work;
 use crate::testbed;
 use core::net::SocketAddr;

@@ -1,9 +1,9 @@
 //! The loops over AF_XDP: with the classifier that the SGSN uses, and no SGSN.
 
-use super::super::Bare;
 use super::super::bed::GN_SGSN;
 use super::template::{Ends, Template};
 use super::{BATCH, COMPANION_PORT, Options, READY, TURNS, Toil, bvci, companion, teid, tlli, user_of};
+use crate::measure::Bare;
 use gannet_demux::bpf::XdpMode;
 use gannet_demux::device::{Device, DeviceConfig, Received};
 use gannet_demux::umem::{Holder, Umem};

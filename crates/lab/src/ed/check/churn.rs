@@ -3,10 +3,10 @@
 
 use super::super::real::{RealChain, RealLab};
 use super::super::shape::profile;
-use super::super::{Candidate, Setup};
 use super::{WORK_NS, note, offer};
 use crate::load::traffic::Traffic;
 use crate::load::{Load, Order, Phase, Profile, imsi};
+use crate::measure::{Candidate, Setup};
 use crate::testbed;
 use gannet_machine::rng::Rng;
 use gannet_machine::time::Duration as Span;

@@ -1,8 +1,8 @@
 //! Resident memory of the process for each attached mobile with one context.
 
-use super::super::Candidate;
 use super::super::real::{RealLab, Started, resident};
 use super::super::shape::{attach, refused};
+use crate::measure::Candidate;
 use std::fmt::Write as _;
 
 /// Mobiles, one number after the other.

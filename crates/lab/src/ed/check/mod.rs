@@ -11,10 +11,10 @@ mod churn;
 mod memory;
 mod restart;
 
-use super::account::Step;
-use super::bench::{Bench, Sizes};
 use super::real::RealLab;
-use super::{Candidate, Chain, Lab, Lower, Members, Offer, Onset, Setup, Spacing};
+use crate::measure::account::Step;
+use crate::measure::bench::{Bench, Sizes};
+use crate::measure::{Candidate, Chain, Group, Lab, Lower, Members, Offer, Onset, Setup, Spacing};
 use crate::report::Size;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ fn offer(setup: &Setup, times: f64, window_s: f64) -> Offer {
         gives_up: false,
         is_patient: false,
         is_probe: false,
-        groups: vec![super::Group {
+        groups: vec![Group {
             name: "all",
             members,
             pps_each,

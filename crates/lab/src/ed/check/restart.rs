@@ -4,10 +4,10 @@
 use super::super::bed::Bed;
 use super::super::peers;
 use super::super::real::{RealChain, RealLab};
-use super::super::{Candidate, Chain as _};
 use super::{WORK_NS, note, offer, unread};
 use crate::load::traffic::{GroupResult, StepResult};
 use crate::load::{Phase, Stats, User};
+use crate::measure::{Candidate, Chain as _};
 use gannet_demux::bpf::Held;
 use gannet_machine::time::Duration as Span;
 use gannet_ops::vty;

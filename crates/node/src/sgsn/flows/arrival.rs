@@ -4,13 +4,14 @@ use super::blocking::UNREACHABLE;
 use super::{CELLS_OF_A_CELL, flow_of};
 use crate::sgsn::contexts::{ContextRef, Contexts};
 use crate::sgsn::directory::Directory;
-use crate::sgsn::{GTP_U, Sgsn, SgsnCommand, is_gb, owner};
+use crate::sgsn::owner::Owner;
+use crate::sgsn::{GTP_U, Sgsn, SgsnCommand, is_gb};
 use crate::slots::Slot;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::prefetch::Prefetch;
 use gannet_machine::time::Duration;
-use gannet_machine::timers::TimerKey;
+use gannet_machine::timers::TimerName as _;
 use gannet_machine::{Batch, Context, Input};
 use gannet_proto::about::About as _;
 use gannet_proto::classifier::{Block, RuleChange};
@@ -124,8 +125,8 @@ impl Sgsn {
     /// The mobile whose link something is for.
     fn concerned(&self, input: &Input<SgsnCommand>) -> Option<Slot> {
         match *input {
-            Input::Timeout(TimerKey { owner: owner::LLC, slot: index, generation }) => {
-                Some(Slot { index, generation })
+            Input::Timeout(key) if Owner::of(key) == Some(Owner::Llc) => {
+                Some(Slot { index: key.slot, generation: key.generation })
             }
             _ => self.directory.by_ptmsi(Directory::ptmsi_of(tlli_of(input)?)),
         }

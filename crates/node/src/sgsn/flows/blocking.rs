@@ -11,8 +11,9 @@ use super::service::BATCH;
 use super::{Flows, flow_of, key_of};
 use crate::sgsn::contexts::ContextRef;
 use crate::sgsn::mobile::{Bearer, Mobile};
+use crate::sgsn::owner::Owner;
 use crate::sgsn::user_plane::Allowance;
-use crate::sgsn::{Sgsn, SgsnConfig, owner};
+use crate::sgsn::{Sgsn, SgsnConfig};
 use crate::slots::Slot;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -283,7 +284,7 @@ impl Sgsn {
         if flows.mark(slot) & NOTED == 0 && flows.expiries.len() < flows.expiries.capacity() {
             flows.set_mark(slot, NOTED, true);
             if flows.expiries.is_empty() {
-                cx.timers.wake(owner::held_key(), due);
+                cx.timers.wake(Owner::Held.of_node(), due);
             }
             flows.expiries.push_back((due, slot));
         }
@@ -307,7 +308,7 @@ impl Sgsn {
         if let Some(flows) = &self.flows
             && let Some((due, _)) = flows.expiries.front()
         {
-            cx.timers.wake(owner::held_key(), *due);
+            cx.timers.wake(Owner::Held.of_node(), *due);
         }
     }
 

@@ -9,9 +9,10 @@
 //! RADIO-STATUS has the user data of a mobile wait too: until it is heard, or in STANDBY until it has answered a page, and
 //! not for ever.
 
+use super::super::Sgsn;
 use super::super::config::CellChange;
 use super::super::directory::BvcAddress;
-use super::super::{Sgsn, owner};
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
@@ -318,7 +319,7 @@ impl Sgsn {
 
     fn wake_for_changes(&self, cx: &mut Context<'_>) {
         if let Some((due, ..)) = self.gb.changes.due.first() {
-            cx.timers.wake(owner::cell_change_key(), *due);
+            cx.timers.wake(Owner::CellChange.of_node(), *due);
         }
     }
 

@@ -12,13 +12,14 @@ pub use sending::Meta;
 
 use super::directory::BvcAddress;
 use super::flows::Ingress;
-use super::{Sgsn, SgsnConfig, owner};
+use super::{Sgsn, SgsnConfig};
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use cell_change::CellChanges;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::Instant;
-use gannet_machine::timers::TimerKey;
+use gannet_machine::timers::{TimerKey, TimerName as _};
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context, Peer, Port};
 use gannet_proto::bssgp::bvc::{self, BvcOutput, Bvcs};
@@ -81,7 +82,7 @@ pub(super) fn ns_config(config: &SgsnConfig) -> NsConfig {
         vc_max: config.nses_max * 4,
         open: config.open.clone(),
         sns,
-        ..NsConfig::new(NsRole::Sgsn, owner::NS)
+        ..NsConfig::new(NsRole::Sgsn, Owner::Ns.number())
     }
 }
 
@@ -194,7 +195,7 @@ impl Sgsn {
 
     /// Does what the BVCs want, and has them woken.
     pub(super) fn bvc_outputs(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<BvcOutput>) {
-        self.gb.bvcs.arm(owner::bvc_key(), cx.timers);
+        self.gb.bvcs.arm(Owner::Bvc.of_node(), cx.timers);
         while let Some(output) = outputs.pop() {
             match output {
                 BvcOutput::Send { nsei, bvci, message } => {
@@ -259,13 +260,13 @@ impl Sgsn {
     }
 
     pub(super) fn wake_gb(&mut self, cx: &mut Context<'_>, key: TimerKey) {
-        if key.owner == owner::NS {
+        if Owner::of(key) == Some(Owner::Ns) {
             let mut outputs = core::mem::take(&mut self.gb.outputs);
             self.gb.ns.wake(cx, key, &mut outputs);
             self.ns_outputs(cx, &mut outputs);
             self.gb.outputs = outputs;
         }
-        if key.owner == owner::BVC {
+        if Owner::of(key) == Some(Owner::Bvc) {
             let mut outputs = Batch::default();
             self.gb.bvcs.wake(cx, &mut outputs);
             self.bvc_outputs(cx, &mut outputs);

@@ -1,7 +1,8 @@
 //! Into the queue of a cell, and from there to the BSS when its buckets permit.
 
+use super::super::Sgsn;
 use super::super::directory::BvcAddress;
-use super::super::{Sgsn, owner};
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
@@ -146,7 +147,7 @@ impl Sgsn {
                 Dequeue::Pdu { cell, ms: _, since: _, pdu } => self.leave(cx, cell, pdu),
                 Dequeue::WaitUntil(at) => {
                     if at < self.gb.flow_asked || self.gb.flow_asked <= cx.now {
-                        cx.timers.wake(owner::flow_key(), at);
+                        cx.timers.wake(Owner::Flow.of_node(), at);
                         self.gb.flow_asked = at;
                     }
                     self.gb.flow_more = false;

@@ -23,8 +23,8 @@ use super::charging::ChargedEvent;
 use super::contexts::ContextRef;
 use super::held::HeldKind;
 use super::mobile::{Bearer, Mobile};
-use super::mobility::mobile_key;
-use super::{Sgsn, SgsnEvent, owner};
+use super::{Sgsn, SgsnEvent};
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Duration;
@@ -92,7 +92,7 @@ impl Sgsn {
             self.bearer_activated(cx, slot, of, reliability);
         }
         if let Some(at) = self.mobiles.get(slot).and_then(|mobile| mobile.sm().deadline(cx.now)) {
-            cx.timers.wake(mobile_key(owner::SM, slot), at);
+            cx.timers.wake(Owner::Sm.of_mobile(slot), at);
         }
         self.changed(slot);
     }
@@ -210,7 +210,7 @@ impl Sgsn {
         if let Some(wanted) = n201_u.filter(|wanted| *wanted != mobile.llc.n201_u(sapi)) {
             let request = XidRequest { n201_u: Some(wanted), n201_i: None, layer3: Layer3Offer::Nothing };
             mobile.llc.xid_request(cx, sapi, request, &mut outputs);
-            mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+            mobile.llc.arm(Owner::Llc.of_mobile(slot), cx.timers);
         }
         while let Some(output) = outputs.pop() {
             if let LlcOutput::Transmit { frame, .. } = output {

@@ -3,8 +3,8 @@
 
 use super::requests::{Kind, Request};
 use super::subscribed;
-use crate::sgsn::mobility::mobile_key;
-use crate::sgsn::{Sgsn, owner};
+use crate::sgsn::Sgsn;
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_machine::drops::Drop;
@@ -123,7 +123,7 @@ impl Sgsn {
         let Some(notified) = self.notifications.0.get(&slot) else { return };
         let (ti, ti_flag, message) = notified.requested.message();
         if let Some(at) = notified.requested.deadline(cx.now) {
-            cx.timers.wake(mobile_key(owner::NOTIFIED, slot), at);
+            cx.timers.wake(Owner::Notified.of_mobile(slot), at);
         }
         self.send_sm(cx, slot, &L3Message::Sm { ti, ti_flag, message });
     }

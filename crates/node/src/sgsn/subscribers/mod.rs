@@ -12,9 +12,11 @@
 mod decide;
 mod hlr;
 
-use crate::sgsn::{HLR, owner};
+use crate::sgsn::HLR;
+use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use gannet_machine::Batch;
+use gannet_machine::timers::TimerName as _;
 use gannet_proto::auth::vectors::{AuthRules, Ciphers, Vectors};
 use gannet_proto::auth::{AuthDecision, AuthPolicy, AuthTicket};
 use gannet_proto::gsup::{GsupConfig, GsupEntity, GsupOutput, SubscriberData};
@@ -201,7 +203,8 @@ impl Subscribers {
         match &mut self.hlr {
             Some(hlr) => hlr.rename(&config.unit_name),
             None if config.policy == AuthPolicy::Remote => {
-                self.hlr = Some(GsupEntity::new(GsupConfig::new(HLR, &config.unit_name, owner::GSUP)));
+                self.hlr =
+                    Some(GsupEntity::new(GsupConfig::new(HLR, &config.unit_name, Owner::Gsup.number())));
             }
             None => {}
         }

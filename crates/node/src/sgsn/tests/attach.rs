@@ -1,8 +1,10 @@
 //! Attach, identity, collisions of TLLIs, detach, and mobiles that nobody knows.
 
 use super::bench::*;
+use crate::sgsn::owner::Owner;
 use crate::sgsn::*;
 use gannet_machine::drops::Drop;
+use gannet_machine::timers::TimerKey;
 use gannet_proto::gmm::MmState;
 use gannet_wire::id::{PTmsi, Sapi};
 use gannet_wire::l3::gmm::*;
@@ -319,4 +321,17 @@ fn layer_3_that_cannot_be_read() {
     bench.unitdata(0, Sapi::GMM, &[0x18, 0x01]);
     assert!(bench.is_silent());
     assert_eq!(bench.dropped(Drop::GmmMalformed), before + 2);
+}
+
+#[test]
+fn a_wake_up_is_named_by_the_timer_that_is_due_first() {
+    let mut bench = Bench::new(|_| ());
+    bench.gmm(0, attach_request(MobileIdentity::Imsi(imsi(0))));
+    let (slot, _) = bench.sgsn.mobiles().next().unwrap();
+    let key = Owner::Gmm.of_mobile(slot);
+    assert_eq!(bench.sgsn.timer_name(key), "T3322, T3350, T3360 or T3370");
+    bench.accept_attach(0);
+    assert_eq!(bench.sgsn.timer_name(key), "T3314");
+    assert_eq!(bench.sgsn.timer_name(Owner::Charging.of_node()), "charging");
+    assert_eq!(bench.sgsn.timer_name(TimerKey { owner: 200, ..key }), "a timer of nobody");
 }

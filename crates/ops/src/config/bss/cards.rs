@@ -1,10 +1,9 @@
 //! The cards and ciphers of mobiles. Keys stand in the configuration and nowhere else: no error repeats them.
 
 use super::super::ConfigText;
-use super::Mobiles;
-use super::commands::set;
+use super::{Mobiles, set};
 use crate::Bss;
-use crate::vty::{Args, CommandError, Grammar};
+use crate::grammar::{Args, CommandError, Grammar};
 use gannet_proto::auth::cards::{Cards, Variant};
 use gannet_proto::auth::comp128::Comp128;
 use gannet_proto::auth::key::Key128;

@@ -2,16 +2,15 @@
 
 use super::{
     BssConfig, BssOperation, EndpointChange, FilterOrder, GbDialect, PdpType, QosRequest, TunDevices, cards,
+    set,
 };
 use crate::Bss;
 use crate::config::{ConfigText, compression, links};
-use crate::vty::common::OPERATING;
-use crate::vty::{Action, Args, CommandError, Edit, Grammar, Node};
+use crate::grammar::common::OPERATING;
+use crate::grammar::{Action, Args, CommandError, Grammar, Node};
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::{Nsapi, Nsei};
 use gannet_wire::l3::ie::Component;
-
-type Done = Result<(), CommandError>;
 
 /// Writes the node `bss`.
 pub(super) fn write(config: &BssConfig, text: &mut ConfigText) {
@@ -116,15 +115,6 @@ pub(super) fn install(grammar: &mut Grammar<Bss>) {
     links::install(grammar, Node::Bss);
     install_show(grammar);
     install_operate(grammar);
-}
-
-pub(super) fn set(
-    grammar: &mut Grammar<Bss>,
-    pattern: &'static str,
-    help: &str,
-    set: fn(&mut Edit<'_, BssConfig>) -> Done,
-) {
-    grammar.add(&[Node::Bss], pattern, help, Action::<Bss>::Set(set));
 }
 
 fn install_addresses(grammar: &mut Grammar<Bss>) {

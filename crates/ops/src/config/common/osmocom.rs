@@ -1,7 +1,8 @@
 //! What Osmocom's daemons take in every configuration, and this one takes for their sake.
 
 use super::{LogKind, open_log};
-use crate::vty::{Action, Element, Grammar, Node};
+use crate::config::Element;
+use crate::grammar::{Action, Grammar, Node};
 
 /// All of it.
 pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {

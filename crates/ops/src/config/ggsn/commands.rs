@@ -4,8 +4,8 @@ use super::{ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, Ipv6Prefix, Pref
 use crate::Ggsn;
 use crate::config::ConfigText;
 use crate::config::gtp::{self, Gn, HasGn};
-use crate::vty::common::OPERATING;
-use crate::vty::{Action, Args, CommandError, Edit, Grammar, Node, ipv4_prefix};
+use crate::grammar::common::OPERATING;
+use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node, ipv4_prefix};
 use core::fmt::Display;
 use gannet_wire::id::Nsapi;
 

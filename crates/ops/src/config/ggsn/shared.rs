@@ -1,7 +1,7 @@
 //! What no two access points can have: addresses of mobiles, and a device. One process has one routing table.
 
 use super::{ApnConfig, GgsnConfig, GgsnInstance, Ipv6Prefix, Prefix};
-use crate::vty::{Node, Problem};
+use crate::grammar::{Node, Problem};
 use core::net::IpAddr;
 
 type Served<'c> = (&'c GgsnInstance, &'c ApnConfig);

@@ -2,7 +2,7 @@
 
 use crate::Sgsn;
 use crate::config::{ConfigText, gtp};
-use crate::vty::{Action, CommandError, Grammar, Node, Problem};
+use crate::grammar::{Action, CommandError, Grammar, Node, Problem};
 use core::fmt;
 use core::net::Ipv4Addr;
 use std::collections::BTreeSet;

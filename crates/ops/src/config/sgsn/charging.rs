@@ -2,7 +2,7 @@
 
 use crate::Sgsn;
 use crate::config::ConfigText;
-use crate::vty::{Action, Grammar, Node};
+use crate::grammar::{Action, Grammar, Node};
 
 /// Where charging records go, and how often there is one of a context.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::Sgsn;
 use crate::config::{ConfigText, compression, gtp, links};
-use crate::vty::{Action, CommandError, Edit, Grammar, Node};
+use crate::grammar::{Action, CommandError, Edit, Grammar, Node};
 
 type Done = Result<(), CommandError>;
 

@@ -4,7 +4,7 @@
 use super::{Access, Policy};
 use crate::Sgsn;
 use crate::config::ConfigText;
-use crate::vty::{Action, CommandError, Grammar, Node};
+use crate::grammar::{Action, CommandError, Grammar, Node};
 use gannet_proto::gmm::network::Signatures;
 
 /// What mobility management does.

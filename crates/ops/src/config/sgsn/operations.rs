@@ -1,10 +1,9 @@
 //! What an operator can ask of a running SGSN.
 
-use super::updates::Update;
 use super::{GmmTimer, SgsnConfig};
 use crate::Sgsn;
-use crate::vty::common::OPERATING;
-use crate::vty::{Action, Args, CommandError, Grammar, Node};
+use crate::grammar::common::OPERATING;
+use crate::grammar::{Action, Args, CommandError, Grammar, Node};
 use core::fmt::Write as _;
 use gannet_wire::id::{Bvci, Imsi, Nsapi, Nsei, Nsvci};
 
@@ -141,6 +140,38 @@ pub enum SgsnOperation {
     },
 }
 
+/// What is done to a subscriber.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Update {
+    /// `destroy`: it is forgotten, here, at its GGSNs and at the HLR.
+    Destroy,
+    /// `cancel update-procedure`: it is elsewhere.
+    CancelUpdate,
+    /// `cancel subscription-withdraw`: it has no subscription any more, and is detached.
+    CancelWithdraw,
+    /// `update-location-result …`: the HLR's answer, for who waits for it.
+    LocationResult(LocationAnswer),
+    /// `update-auth-info`: it has to prove anew who it is.
+    AuthInfo,
+}
+
+/// An answer to UpdateLocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocationAnswer {
+    /// It is here now.
+    Ok,
+    /// System failure.
+    SystemFailure,
+    /// Data missing.
+    DataMissing,
+    /// Unexpected data value.
+    UnexpectedDataValue,
+    /// Unknown subscriber.
+    UnknownSubscriber,
+    /// Roaming not allowed.
+    RoamingNotAllowed,
+}
+
 pub(super) type Parsed = Result<SgsnOperation, CommandError>;
 
 pub(super) fn imsi(args: &Args, place: usize) -> Result<Imsi, CommandError> {
@@ -159,7 +190,6 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_gb(grammar);
     install_node(grammar);
     install_changes(grammar);
-    super::updates::install(grammar);
 }
 
 fn show(grammar: &mut Grammar<Sgsn>, pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed) {

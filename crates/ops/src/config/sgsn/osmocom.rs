@@ -2,7 +2,7 @@
 //! otherwise, refused where it would do something else.
 
 use crate::Sgsn;
-use crate::vty::{Action, Grammar, Node};
+use crate::grammar::{Action, Grammar, Node};
 
 /// Why an MME has no effect.
 const NO_RIM: &str = "there is no interface to an MME, and no RAN information management (RIM).";

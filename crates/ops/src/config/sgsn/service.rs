@@ -3,7 +3,7 @@
 use super::SgsnConfig;
 use crate::Sgsn;
 use crate::config::ConfigText;
-use crate::vty::{Action, CommandError, Edit, Grammar, Node};
+use crate::grammar::{Action, CommandError, Edit, Grammar, Node};
 
 /// One of some words.
 macro_rules! words {

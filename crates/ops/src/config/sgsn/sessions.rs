@@ -2,7 +2,7 @@
 
 use crate::Sgsn;
 use crate::config::ConfigText;
-use crate::vty::{Action, Grammar, Node};
+use crate::grammar::{Action, Grammar, Node};
 
 /// What session management does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

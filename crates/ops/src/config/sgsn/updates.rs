@@ -1,40 +1,8 @@
 //! `update-subscriber imsi IMSI …` and `reset sgsn state`: what an operator does in the place of the HLR.
 
-use super::operations::{Parsed, SgsnOperation, imsi};
+use super::operations::{LocationAnswer, Parsed, SgsnOperation, Update, imsi};
 use crate::Sgsn;
-use crate::vty::{Action, Args, Grammar, Node};
-
-/// What is done to a subscriber.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Update {
-    /// `destroy`: it is forgotten, here, at its GGSNs and at the HLR.
-    Destroy,
-    /// `cancel update-procedure`: it is elsewhere.
-    CancelUpdate,
-    /// `cancel subscription-withdraw`: it has no subscription any more, and is detached.
-    CancelWithdraw,
-    /// `update-location-result …`: the HLR's answer, for who waits for it.
-    LocationResult(LocationAnswer),
-    /// `update-auth-info`: it has to prove anew who it is.
-    AuthInfo,
-}
-
-/// An answer to UpdateLocation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LocationAnswer {
-    /// It is here now.
-    Ok,
-    /// System failure.
-    SystemFailure,
-    /// Data missing.
-    DataMissing,
-    /// Unexpected data value.
-    UnexpectedDataValue,
-    /// Unknown subscriber.
-    UnknownSubscriber,
-    /// Roaming not allowed.
-    RoamingNotAllowed,
-}
+use crate::grammar::{Action, Args, Grammar, Node};
 
 impl LocationAnswer {
     fn named(word: &str) -> Self {

@@ -1,8 +1,10 @@
 //! What a session says of the configuration as a whole: what it lacks, and how it is written and shown.
 
-use super::super::secrets::masked;
-use super::super::{Args, CommandError, Element, Node, Operator, Problem};
+use super::super::Operator;
+use crate::config::Element;
 use crate::config::write;
+use crate::grammar::secrets::masked;
+use crate::grammar::{Args, CommandError, Node, Problem};
 use core::fmt::Write as _;
 use std::path::Path;
 

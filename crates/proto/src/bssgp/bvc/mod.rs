@@ -234,6 +234,13 @@ pub enum BvcOutput {
     },
 }
 
+gannet_machine::timer_names! {
+    /// The timer of the procedure that ends first (08.18 clause 12, table 12.1).
+    enum BvcTimer {
+        Procedure = "T1 or T2 of BSSGP",
+    }
+}
+
 /// All NSEs and BVCs of a node.
 #[derive(Debug)]
 pub struct Bvcs {
@@ -245,7 +252,7 @@ pub struct Bvcs {
     by_nsei: HashMap<Nsei, u32, FixedState>,
     /// T1 and T2: BVCs by index, then NSEs.
     waiting: DeadlineHeap,
-    deadlines: Deadlines<1>,
+    deadlines: Deadlines<BvcTimer>,
     /// STATUS PDUs to NSEs that are not in the table.
     to_strangers: Allowance,
 }
@@ -396,8 +403,8 @@ impl Bvcs {
     /// Asks for the wake-up that leads to [`Bvcs::wake`]. To be called after every other call.
     pub fn arm(&mut self, key: TimerKey, timers: &mut Timers) {
         match self.waiting.next() {
-            Some(at) => self.deadlines.set(0, at),
-            None => self.deadlines.clear(0),
+            Some(at) => self.deadlines.set(BvcTimer::Procedure, at),
+            None => self.deadlines.clear(BvcTimer::Procedure),
         }
         self.deadlines.arm(key, timers);
     }

@@ -87,7 +87,7 @@ impl GmmMsContext {
         let (updated, counter) = (self.state == GmmMsState::RoutingAreaUpdatingInitiated, self.attempts);
         self.rai = Some(accept.rai);
         // RAND and RES are not needed any more (clause 4.7.7.2).
-        self.deadlines.clear(GmmMsTimer::Challenge as usize);
+        self.deadlines.clear(GmmMsTimer::Challenge);
         self.accepted(accept.periodic_ra_update_timer, accept.negotiated_ready_timer, accept.t3302);
         if let Some(network) = accept.pdp_context_status {
             self.delete_pdp_contexts(without(self.active_nsapis, network), out);
@@ -131,8 +131,8 @@ impl GmmMsContext {
                 | GmmMsState::RoutingAreaUpdatingInitiated,
                 _,
             ) => {
-                self.deadlines.clear(GmmMsTimer::Procedure as usize);
-                self.deadlines.clear(GmmMsTimer::Retry as usize);
+                self.deadlines.clear(GmmMsTimer::Procedure);
+                self.deadlines.clear(GmmMsTimer::Retry);
                 self.service = Service::Normal;
                 self.attempts = 0;
             }

@@ -78,7 +78,7 @@ impl GmmMsContext {
         out: &mut Batch<GmmMsAction>,
     ) {
         self.tries += 1;
-        self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
+        self.deadlines.set(GmmMsTimer::Procedure, cx.now + cfg.retry);
         let request = AttachRequest {
             ms_network_capability: cfg.network_capability,
             attach_type: AttachType {

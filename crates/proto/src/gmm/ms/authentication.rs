@@ -69,7 +69,7 @@ impl GmmMsContext {
         rand: [u8; 16],
         out: &mut Batch<GmmMsAction>,
     ) {
-        let kept = self.deadlines.is_set(GmmMsTimer::Challenge as usize) && self.auth.rand == rand;
+        let kept = self.deadlines.is_set(GmmMsTimer::Challenge) && self.auth.rand == rand;
         self.asked(request);
         self.auth.cksn = request.cksn.unwrap_or(Cksn::NO_KEY).0;
         if kept && request.autn.is_some() {
@@ -95,12 +95,12 @@ impl GmmMsContext {
             (GmmMsState::Null | GmmMsState::Deregistered, _) => self.ignored(cx, "the card's answer"),
             _ if !asked => self.ignored(cx, "an answer of the card that nobody asked for"),
             (_, CardAnswer::Sres(sres)) => {
-                self.deadlines.clear(GmmMsTimer::Challenge as usize);
+                self.deadlines.clear(GmmMsTimer::Challenge);
                 self.authenticated(cx, cfg, &Res::from_start(&sres), out);
             }
             (_, CardAnswer::Res(res)) => {
                 self.auth.res = res;
-                self.deadlines.set(GmmMsTimer::Challenge as usize, cx.now + cfg.t3316);
+                self.deadlines.set(GmmMsTimer::Challenge, cx.now + cfg.t3316);
                 self.authenticated(cx, cfg, &res, out);
             }
             (_, CardAnswer::SynchFailure(auts)) => {
@@ -152,20 +152,20 @@ impl GmmMsContext {
         cx.log_of(Some(self.imsi), Category::Mm, Level::Notice, line);
         let in_a_row = [GmmMsTimer::MacFailure, GmmMsTimer::SynchFailure]
             .iter()
-            .any(|timer| self.deadlines.is_set(*timer as usize));
+            .any(|timer| self.deadlines.is_set(*timer));
         self.auth.failures = if in_a_row { self.auth.failures + 1 } else { 1 };
         self.send(cx, AuthenticationFailure { cause, auts }.into(), out);
         if self.auth.failures >= FAILURES_MAX {
             return self.not_genuine(cx, cfg, out);
         }
-        self.auth.stopped |= self.deadlines.is_set(GmmMsTimer::Procedure as usize);
+        self.auth.stopped |= self.deadlines.is_set(GmmMsTimer::Procedure);
         self.clear_failure_timers();
-        self.deadlines.clear(GmmMsTimer::Procedure as usize);
+        self.deadlines.clear(GmmMsTimer::Procedure);
         let (timer, span) = match cause {
             GmmCause::SynchFailure => (GmmMsTimer::SynchFailure, cfg.t3320),
             _ => (GmmMsTimer::MacFailure, cfg.t3318),
         };
-        self.deadlines.set(timer as usize, cx.now + span);
+        self.deadlines.set(timer, cx.now + span);
     }
 
     /// T3318 or T3320 has expired, or the network has failed too often (clause 4.7.7.6.1).
@@ -193,11 +193,11 @@ impl GmmMsContext {
             | GmmMsState::RoutingAreaUpdatingInitiated
                 if stopped =>
             {
-                self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
+                self.deadlines.set(GmmMsTimer::Procedure, cx.now + cfg.retry);
             }
             // That of an IMSI detach.
             GmmMsState::Registered if stopped && self.service == Service::ImsiDetachInitiated => {
-                self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
+                self.deadlines.set(GmmMsTimer::Procedure, cx.now + cfg.retry);
             }
             GmmMsState::Null
             | GmmMsState::Deregistered
@@ -209,8 +209,8 @@ impl GmmMsContext {
     }
 
     fn clear_failure_timers(&mut self) {
-        self.deadlines.clear(GmmMsTimer::MacFailure as usize);
-        self.deadlines.clear(GmmMsTimer::SynchFailure as usize);
+        self.deadlines.clear(GmmMsTimer::MacFailure);
+        self.deadlines.clear(GmmMsTimer::SynchFailure);
     }
 
     /// AUTHENTICATION AND CIPHERING REJECT (clause 4.7.7.5): the card is invalid until the mobile is switched off.

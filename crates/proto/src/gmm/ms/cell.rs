@@ -104,14 +104,14 @@ impl GmmMsContext {
         };
         if is_back {
             self.service = Service::Normal;
-            self.deadlines.clear(GmmMsTimer::Retry as usize);
+            self.deadlines.clear(GmmMsTimer::Retry);
         }
         if let Some(ptmsi) = self.ptmsi() {
             self.change_tlli(Tlli::local(ptmsi), out);
         }
         let overdue = self.mm == MmState::Standby
             && is_back
-            && !self.deadlines.is_set(GmmMsTimer::Periodic as usize)
+            && !self.deadlines.is_set(GmmMsTimer::Periodic)
             && crate::gmm::span(self.t3312).is_some();
         if is_back && self.lacks_non_gprs(cfg) {
             self.start_update(cx, cfg, false, out);
@@ -183,7 +183,7 @@ impl GmmMsContext {
                 self.service = Service::NoCell;
             }
             GmmMsState::RoutingAreaUpdatingInitiated => {
-                self.deadlines.clear(GmmMsTimer::Procedure as usize);
+                self.deadlines.clear(GmmMsTimer::Procedure);
                 self.state = GmmMsState::Registered;
                 self.service = Service::NoCell;
             }

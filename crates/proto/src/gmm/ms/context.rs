@@ -1,7 +1,6 @@
 //! The state of one mobile, and the steps that every procedure shares.
 
 use super::GmmMsAction;
-use super::non_gprs::NonGprs;
 use crate::about::About as _;
 use crate::auth::Res;
 use crate::gmm::{MmState, NSAPIS, T3302_DEFAULT, T3312_DEFAULT, T3314_DEFAULT, TemporaryIdentity, span};
@@ -63,41 +62,48 @@ pub enum Service {
     NoImsi,
 }
 
-/// The timers of one mobile (clause 11.2.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum GmmMsTimer {
-    /// T3310, T3321 or T3330: one procedure runs at a time.
-    Procedure,
-    /// T3311 or T3302.
-    Retry,
-    /// T3312: the periodic routing area update.
-    Periodic,
-    /// T3314: READY becomes STANDBY.
-    Ready,
-    /// T3316: RAND and RES of the last UMTS challenge are kept (clause 4.7.7.2).
-    Challenge,
-    /// T3318: after MAC failure and GSM authentication unacceptable (clause 4.7.7.6 f).
-    MacFailure,
-    /// T3320: after synch failure (clause 4.7.7.6 g).
-    SynchFailure,
+/// How a mobile that asks for combined procedures stands with non-GPRS services.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum NonGprs {
+    /// The next procedure asks for them.
+    #[default]
+    Wanted,
+    /// IMSI attached.
+    Attached,
+    /// IMSI detached by its user.
+    Detached,
+    /// The network has none for it (causes 2 and 18), and is not asked until the mobile was switched off.
+    Refused,
 }
 
-impl GmmMsTimer {
-    /// All, in the order of their index.
-    pub const ALL: [Self; 7] = [
-        Self::Procedure,
-        Self::Retry,
-        Self::Periodic,
-        Self::Ready,
-        Self::Challenge,
-        Self::MacFailure,
-        Self::SynchFailure,
-    ];
+impl core::fmt::Display for NonGprs {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Wanted => "wanted",
+            Self::Attached => "attached",
+            Self::Detached => "detached",
+            Self::Refused => "refused",
+        })
+    }
+}
 
-    /// The name of an index.
-    #[must_use]
-    pub fn from_index(index: usize) -> Option<Self> {
-        Self::ALL.get(index).copied()
+gannet_machine::timer_names! {
+    /// The timers of one mobile (clause 11.2.2).
+    pub enum GmmMsTimer {
+        /// T3310, T3321 or T3330: one procedure runs at a time.
+        Procedure = "T3310, T3321 or T3330",
+        /// T3311 or T3302.
+        Retry = "T3311 or T3302",
+        /// T3312: the periodic routing area update.
+        Periodic = "T3312",
+        /// T3314: READY becomes STANDBY.
+        Ready = "T3314",
+        /// T3316: RAND and RES of the last UMTS challenge are kept (clause 4.7.7.2).
+        Challenge = "T3316",
+        /// T3318: after MAC failure and GSM authentication unacceptable (clause 4.7.7.6 f).
+        MacFailure = "T3318",
+        /// T3320: after synch failure (clause 4.7.7.6 g).
+        SynchFailure = "T3320",
     }
 }
 
@@ -147,7 +153,7 @@ pub(super) struct Authentication {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GmmMsContext {
     /// The timers; the node calls [`Deadlines::arm`] after each event.
-    pub deadlines: Deadlines<7>,
+    pub deadlines: Deadlines<GmmMsTimer>,
     /// The PDP contexts that are not PDP-INACTIVE here. The node keeps this up to date.
     pub active_nsapis: PdpContextStatus,
     pub(super) imsi: Imsi,
@@ -314,21 +320,21 @@ impl GmmMsContext {
 
     /// READY. A T3314 of 0 means that the mobile goes on to STANDBY at once.
     pub(super) fn enter_ready(&mut self, cx: &Context<'_>, out: &mut Batch<GmmMsAction>) {
-        self.deadlines.clear(GmmMsTimer::Periodic as usize);
+        self.deadlines.clear(GmmMsTimer::Periodic);
         self.set_mm(MmState::Ready, out);
         match span(self.t3314) {
             Some(span) if span.0 == 0 => self.enter_standby(cx, out),
-            Some(span) => self.deadlines.set(GmmMsTimer::Ready as usize, cx.now + span),
-            None => self.deadlines.clear(GmmMsTimer::Ready as usize),
+            Some(span) => self.deadlines.set(GmmMsTimer::Ready, cx.now + span),
+            None => self.deadlines.clear(GmmMsTimer::Ready),
         }
     }
 
     /// STANDBY: T3312 starts (clause 4.7.2.2).
     pub(super) fn enter_standby(&mut self, cx: &Context<'_>, out: &mut Batch<GmmMsAction>) {
-        self.deadlines.clear(GmmMsTimer::Ready as usize);
+        self.deadlines.clear(GmmMsTimer::Ready);
         self.set_mm(MmState::Standby, out);
         if let Some(span) = span(self.t3312) {
-            self.deadlines.set(GmmMsTimer::Periodic as usize, cx.now + span);
+            self.deadlines.set(GmmMsTimer::Periodic, cx.now + span);
         }
     }
 

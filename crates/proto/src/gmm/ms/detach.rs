@@ -1,7 +1,6 @@
 //! GPRS detach (clause 4.7.4), the mobile's side.
 
-use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
-use super::non_gprs::NonGprs;
+use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, NonGprs, Service};
 use super::{GmmMsAction, GmmMsConfig};
 use gannet_machine::{Batch, Context};
 use gannet_wire::l3::gmm::{DetachAcceptMt, DetachRequestMo, DetachRequestMt};
@@ -44,7 +43,7 @@ impl GmmMsContext {
                 | GmmMsState::RoutingAreaUpdatingInitiated,
                 Some(_),
             ) => {
-                self.deadlines.clear(GmmMsTimer::Retry as usize);
+                self.deadlines.clear(GmmMsTimer::Retry);
                 self.leaves = self.detach_kind();
                 if power_off {
                     self.send_detach_request(cx, true, out);
@@ -62,7 +61,7 @@ impl GmmMsContext {
     /// DETACH REQUEST, and T3321.
     pub(super) fn try_detach(&mut self, cx: &Context<'_>, cfg: &GmmMsConfig, out: &mut Batch<GmmMsAction>) {
         self.tries += 1;
-        self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
+        self.deadlines.set(GmmMsTimer::Procedure, cx.now + cfg.retry);
         self.send_detach_request(cx, false, out);
     }
 

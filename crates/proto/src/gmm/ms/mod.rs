@@ -21,8 +21,7 @@ mod update;
 #[cfg(test)]
 mod tests;
 
-pub use context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
-pub use non_gprs::NonGprs;
+pub use context::{GmmMsContext, GmmMsState, GmmMsTimer, NonGprs, Service};
 
 use super::MmState;
 use crate::about::About as _;
@@ -250,7 +249,7 @@ impl GmmMsContext {
     /// Takes all deadlines that are due. To be called when the node was woken for this mobile.
     pub fn expire(&mut self, cx: &mut Context<'_>, cfg: &GmmMsConfig, out: &mut Batch<GmmMsAction>) {
         self.deadlines.woken(cx.now);
-        while let Some(timer) = self.deadlines.pop_due(cx.now).and_then(GmmMsTimer::from_index) {
+        while let Some(timer) = self.deadlines.pop_due(cx.now) {
             self.handle(cx, cfg, GmmMsEvent::Timer(timer), out);
         }
     }

@@ -3,36 +3,10 @@
 //!
 //! Circuit-switched services themselves are no part of this mobile; a TMSI that it is given it only remembers having.
 
-use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
+use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, NonGprs, Service};
 use super::{GmmMsAction, GmmMsConfig};
 use gannet_machine::{Batch, Context};
 use gannet_wire::l3::ie::{DetachKindMo, GmmCause, MobileIdentity, TmsiStatus, UpdateKind};
-use serde::{Deserialize, Serialize};
-
-/// How a mobile that asks for combined procedures stands with non-GPRS services.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub enum NonGprs {
-    /// The next procedure asks for them.
-    #[default]
-    Wanted,
-    /// IMSI attached.
-    Attached,
-    /// IMSI detached by its user.
-    Detached,
-    /// The network has none for it (causes 2 and 18), and is not asked until the mobile was switched off.
-    Refused,
-}
-
-impl core::fmt::Display for NonGprs {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::Wanted => "wanted",
-            Self::Attached => "attached",
-            Self::Detached => "detached",
-            Self::Refused => "refused",
-        })
-    }
-}
 
 impl GmmMsContext {
     /// How the mobile stands with non-GPRS services; of interest where it asks for combined procedures.
@@ -201,7 +175,7 @@ impl GmmMsContext {
             }
             // An update goes first.
             (GmmMsState::Registered, Service::Normal | Service::Attempting, NonGprs::Attached)
-                if self.deadlines.is_set(GmmMsTimer::Retry as usize) =>
+                if self.deadlines.is_set(GmmMsTimer::Retry) =>
             {
                 self.wants_imsi_detach = true;
             }
@@ -254,11 +228,11 @@ impl GmmMsContext {
         self.wants_imsi_attach = false;
         match self.service {
             Service::ImsiDetachInitiated => {
-                self.deadlines.clear(GmmMsTimer::Procedure as usize);
+                self.deadlines.clear(GmmMsTimer::Procedure);
                 self.service = Service::Normal;
             }
             Service::AttemptingMm => {
-                self.deadlines.clear(GmmMsTimer::Retry as usize);
+                self.deadlines.clear(GmmMsTimer::Retry);
                 self.attempts = 0;
                 self.service = Service::Normal;
             }

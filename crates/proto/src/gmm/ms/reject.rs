@@ -77,7 +77,7 @@ impl GmmMsContext {
                 if !self.wants_detach =>
             {
                 self.forbid(Consequence::OtherLocationArea);
-                self.deadlines.clear(GmmMsTimer::Procedure as usize);
+                self.deadlines.clear(GmmMsTimer::Procedure);
                 self.state = GmmMsState::Registered;
                 self.service = Service::Limited;
                 self.attempts = 0;

@@ -1,7 +1,6 @@
 //! Routing area updating (clause 4.7.5.1), the mobile's side: into a new routing area, and periodic.
 
-use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
-use super::non_gprs::NonGprs;
+use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, NonGprs, Service};
 use super::{GmmMsAction, GmmMsConfig};
 use crate::gmm::span;
 use gannet_machine::{Batch, Context};
@@ -20,7 +19,7 @@ impl GmmMsContext {
     ) {
         self.put_imsi_detach_off(out);
         for timer in [GmmMsTimer::Procedure, GmmMsTimer::Retry, GmmMsTimer::Periodic] {
-            self.deadlines.clear(timer as usize);
+            self.deadlines.clear(timer);
         }
         self.state = GmmMsState::Registered;
         let Some(cell) = self.cell else {
@@ -54,7 +53,7 @@ impl GmmMsContext {
         out: &mut Batch<GmmMsAction>,
     ) {
         self.tries += 1;
-        self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
+        self.deadlines.set(GmmMsTimer::Procedure, cx.now + cfg.retry);
         let request = RauRequest {
             update_type: UpdateType { kind: self.update_kind(), follow_on: false },
             cksn: self.cksn,
@@ -79,7 +78,7 @@ impl GmmMsContext {
         cfg: &GmmMsConfig,
         out: &mut Batch<GmmMsAction>,
     ) {
-        self.deadlines.clear(GmmMsTimer::Procedure as usize);
+        self.deadlines.clear(GmmMsTimer::Procedure);
         if self.wants_detach {
             return self.detached(cx, cfg, out);
         }
@@ -91,7 +90,7 @@ impl GmmMsContext {
             if here && self.attempts < cfg.attempts { Service::Normal } else { Service::Attempting };
         self.retry_later(cx, cfg);
         // An IMSI detach waits for the next attempt where there is one, and the network has to be told.
-        let waits = self.non_gprs == NonGprs::Attached && self.deadlines.is_set(GmmMsTimer::Retry as usize);
+        let waits = self.non_gprs == NonGprs::Attached && self.deadlines.is_set(GmmMsTimer::Retry);
         if self.wants_imsi_detach && !waits {
             self.imsi_detached(cx, cfg, out);
         }
@@ -102,7 +101,7 @@ impl GmmMsContext {
     pub(super) fn retry_later(&mut self, cx: &Context<'_>, cfg: &GmmMsConfig) {
         let wait = if self.attempts < cfg.attempts { Some(cfg.t3311) } else { span(self.t3302) };
         if let Some(wait) = wait {
-            self.deadlines.set(GmmMsTimer::Retry as usize, cx.now + wait);
+            self.deadlines.set(GmmMsTimer::Retry, cx.now + wait);
         }
     }
 

@@ -1,8 +1,7 @@
 //! GPRS attach (clause 4.7.3), and the steps from a known subscriber to an accepted one that the routing area update
 //! shares with it.
 
-use super::context::{Authentication, GmmState, Procedure, Waiting};
-use super::orders::Orders;
+use super::context::{Authentication, GmmState, Orders, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
 use crate::about::About as _;
 use crate::gmm::{MmState, TemporaryIdentity, fingerprint};
@@ -199,7 +198,7 @@ impl GmmContext {
     pub(super) fn registered(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
         let attach = self.rest.procedure == Procedure::Attach || self.rest.waiting == Waiting::NewPtmsi;
         let update = self.rest.procedure == Procedure::Update && !attach;
-        self.rest.deadlines.clear(super::GmmTimer::ImplicitDetach as usize);
+        self.rest.deadlines.clear(super::GmmTimer::ImplicitDetach);
         self.enter_ready(cx, cfg, out);
         self.settle();
         if attach {

@@ -249,7 +249,7 @@ impl GmmContext {
             (Waiting::AttachComplete, _) => {
                 self.rest.procedure = Procedure::None;
                 self.pause(Waiting::NewPtmsi);
-                self.rest.deadlines.set(GmmTimer::ImplicitDetach as usize, cx.now + cfg.implicit_detach);
+                self.rest.deadlines.set(GmmTimer::ImplicitDetach, cx.now + cfg.implicit_detach);
             }
             (Waiting::IdentityImsi | Waiting::IdentityImei | Waiting::Authentication, Procedure::Attach)
             | (Waiting::AuthService | Waiting::Ptmsi, Procedure::Attach) => self.release(out),

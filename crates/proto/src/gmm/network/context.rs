@@ -1,6 +1,5 @@
 //! The state of one mobile in the SGSN, and the steps that every procedure shares.
 
-use super::orders::Orders;
 use super::{GmmAction, GmmConfig};
 use crate::about::About as _;
 use crate::auth::AuthTicket;
@@ -59,30 +58,57 @@ impl fmt::Display for Name {
     }
 }
 
-/// The timers of one mobile in the SGSN (clause 11.2.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum GmmTimer {
-    /// T3314: READY becomes STANDBY.
-    Ready,
-    /// T3322, T3350, T3360 or T3370: one procedure runs at a time, and each of these repeats its message.
-    Procedure,
-    /// T3313: repeats PAGING.
-    Paging,
-    /// The mobile reachable timer.
-    MobileReachable,
-    /// The implicit detach timer, which follows it (03.60 clause 6.6.1).
-    ImplicitDetach,
+gannet_machine::timer_names! {
+    /// The timers of one mobile in the SGSN (clause 11.2.2).
+    pub enum GmmTimer {
+        /// T3314: READY becomes STANDBY.
+        Ready = "T3314",
+        /// T3322, T3350, T3360 or T3370: one procedure runs at a time, and each of these repeats its message.
+        Procedure = "T3322, T3350, T3360 or T3370",
+        /// T3313: repeats PAGING.
+        Paging = "T3313",
+        /// The mobile reachable timer.
+        MobileReachable = "the mobile reachable timer",
+        /// The implicit detach timer, which follows it (03.60 clause 6.6.1).
+        ImplicitDetach = "the implicit detach timer",
+    }
 }
 
-impl GmmTimer {
-    /// All, in the order of their index.
-    pub const ALL: [Self; 5] =
-        [Self::Ready, Self::Procedure, Self::Paging, Self::MobileReachable, Self::ImplicitDetach];
+/// A set of orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Orders(u8);
 
-    /// The name of an index.
-    #[must_use]
-    pub fn from_index(index: usize) -> Option<Self> {
-        Self::ALL.get(index).copied()
+impl Orders {
+    pub const AUTHENTICATE: Self = Self(1);
+    pub const REALLOCATE: Self = Self(2);
+    pub const INFORM: Self = Self(4);
+    /// [`Orders::AUTHENTICATE`] is being obeyed: the mobile is challenged, whatever key it says that it has.
+    pub(super) const CHALLENGE: Self = Self(8);
+
+    /// Is there any that is not being obeyed?
+    pub const fn any(self) -> bool {
+        self.0 & (Self::AUTHENTICATE.0 | Self::REALLOCATE.0 | Self::INFORM.0) != 0
+    }
+
+    /// Must the mobile be challenged in any case?
+    pub const fn want_a_challenge(self) -> bool {
+        self.0 & Self::CHALLENGE.0 != 0
+    }
+
+    /// Nothing of it is obeyed any longer.
+    pub const fn obeyed(&mut self) {
+        self.0 &= !Self::CHALLENGE.0;
+    }
+
+    pub(super) const fn insert(&mut self, order: Self) {
+        self.0 |= order.0;
+    }
+
+    /// Takes one out; false where it is not there.
+    pub(super) const fn take(&mut self, order: Self) -> bool {
+        let is_there = self.0 & order.0 != 0;
+        self.0 &= !order.0;
+        is_there
     }
 }
 
@@ -230,7 +256,7 @@ pub(super) struct Rest {
     pub(super) auth: Authentication,
     /// The number of the last question to the authentication service.
     pub(super) ticket: AuthTicket,
-    pub(super) deadlines: Deadlines<5>,
+    pub(super) deadlines: Deadlines<GmmTimer>,
 }
 
 impl Rest {
@@ -303,12 +329,12 @@ impl GmmContext {
 
     /// When each [`GmmTimer`] runs out.
     #[must_use]
-    pub fn deadlines(&self) -> &Deadlines<5> {
+    pub fn deadlines(&self) -> &Deadlines<GmmTimer> {
         &self.rest.deadlines
     }
 
     /// The same; the node calls [`Deadlines::arm`] after each event.
-    pub fn deadlines_mut(&mut self) -> &mut Deadlines<5> {
+    pub fn deadlines_mut(&mut self) -> &mut Deadlines<GmmTimer> {
         &mut self.rest.deadlines
     }
 
@@ -425,7 +451,7 @@ impl GmmContext {
             // The node answers at its own time, or nobody is waited for.
             Waiting::Nothing | Waiting::AuthService | Waiting::Ptmsi | Waiting::NewPtmsi => return,
         };
-        self.rest.deadlines.set(GmmTimer::Procedure as usize, cx.now + span);
+        self.rest.deadlines.set(GmmTimer::Procedure, cx.now + span);
     }
 
     /// A procedure is under way: an answer of the mobile or of the node is awaited.
@@ -437,7 +463,7 @@ impl GmmContext {
     /// Waits for the node, or for nothing; the GMM state follows.
     pub(super) fn pause(&mut self, waiting: Waiting) {
         self.rest.waiting = waiting;
-        self.rest.deadlines.clear(GmmTimer::Procedure as usize);
+        self.rest.deadlines.clear(GmmTimer::Procedure);
         self.rest.gmm = match (waiting, self.rest.procedure) {
             (
                 Waiting::IdentityImsi

@@ -1,7 +1,6 @@
 //! GPRS detach (clause 4.7.4): by the mobile, by the network, and implicitly.
 
-use super::context::{Authentication, GmmState, Procedure, Waiting};
-use super::orders::Orders;
+use super::context::{Authentication, GmmState, Orders, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext, Uplink};
 use crate::about::About as _;
 use crate::gmm::{MmState, TemporaryIdentity};

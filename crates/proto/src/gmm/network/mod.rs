@@ -37,7 +37,7 @@ pub use stranger::{Stranger, answer_to_stranger};
 use super::{Cell, MmState, T3312_DEFAULT, T3314_DEFAULT, TemporaryIdentity};
 use crate::about::About as _;
 use crate::auth::{AuthDecision, AuthQuestion, AuthTicket};
-use context::Waiting;
+use context::{Orders, Waiting};
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Duration;
 use gannet_machine::trace::Level;
@@ -49,7 +49,6 @@ use gannet_wire::l3::ie::{
     DetachTypeMt, DrxParameter, GmmCause, GprsTimer, MsRadioAccessCapability, PTmsiSignature,
     PdpContextStatus, ReceiveNpduNumbers,
 };
-use orders::Orders;
 use serde::{Deserialize, Serialize};
 
 /// What an operator may choose. The defaults are those of clause 11.2.2.
@@ -370,7 +369,7 @@ impl GmmContext {
     /// Takes all deadlines that are due. To be called when the node was woken for this context.
     pub fn expire(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
         self.rest.deadlines.woken(cx.now);
-        while let Some(timer) = self.rest.deadlines.pop_due(cx.now).and_then(GmmTimer::from_index) {
+        while let Some(timer) = self.rest.deadlines.pop_due(cx.now) {
             self.handle(cx, cfg, GmmEvent::Timer(timer), out);
         }
     }

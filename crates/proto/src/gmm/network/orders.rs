@@ -4,52 +4,12 @@
 //! The network starts these procedures, so a mobile in STANDBY is paged first (clause 4.7.9.1), and they wait for the end
 //! of what runs (clause 4.7.1.2). An order ends when the mobile does not answer paging.
 
-use super::context::{Authentication, GmmState, Waiting};
+use super::context::{Authentication, GmmState, Orders, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
-
 use gannet_machine::trace::Level;
 use gannet_machine::{Batch, Context};
 use gannet_wire::l3::gmm::GmmInformation;
 use gannet_wire::l3::ie::NetworkName;
-use serde::{Deserialize, Serialize};
-
-/// A set of orders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Orders(u8);
-
-impl Orders {
-    pub const AUTHENTICATE: Self = Self(1);
-    pub const REALLOCATE: Self = Self(2);
-    pub const INFORM: Self = Self(4);
-    /// [`Orders::AUTHENTICATE`] is being obeyed: the mobile is challenged, whatever key it says that it has.
-    const CHALLENGE: Self = Self(8);
-
-    /// Is there any that is not being obeyed?
-    pub const fn any(self) -> bool {
-        self.0 & (Self::AUTHENTICATE.0 | Self::REALLOCATE.0 | Self::INFORM.0) != 0
-    }
-
-    /// Must the mobile be challenged in any case?
-    pub const fn want_a_challenge(self) -> bool {
-        self.0 & Self::CHALLENGE.0 != 0
-    }
-
-    /// Nothing of it is obeyed any longer.
-    pub const fn obeyed(&mut self) {
-        self.0 &= !Self::CHALLENGE.0;
-    }
-
-    const fn insert(&mut self, order: Self) {
-        self.0 |= order.0;
-    }
-
-    /// Takes one out; false where it is not there.
-    const fn take(&mut self, order: Self) -> bool {
-        let is_there = self.0 & order.0 != 0;
-        self.0 &= !order.0;
-        is_there
-    }
-}
 
 impl GmmContext {
     /// Notes an order; one in STANDBY has the mobile paged.

@@ -1,7 +1,6 @@
 //! The MM state (03.60 clause 6.1 [23.060]): READY, STANDBY and IDLE, cell updates, paging, and reachability.
 
-use super::context::{GmmTimer, Waiting};
-use super::orders::Orders;
+use super::context::{GmmTimer, Orders, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext, Uplink};
 use crate::about::About as _;
 use crate::gmm::{Cell, MmState, span};
@@ -50,21 +49,21 @@ impl GmmContext {
     pub(super) fn enter_ready(&mut self, cx: &Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
         self.rest.reachable = true;
         for timer in [GmmTimer::Paging, GmmTimer::MobileReachable, GmmTimer::ImplicitDetach] {
-            self.rest.deadlines.clear(timer as usize);
+            self.rest.deadlines.clear(timer);
         }
         self.set_mm(MmState::Ready, out);
         match span(self.rest.ready_timer) {
             Some(span) if span.0 == 0 => self.enter_standby(cx, cfg, out),
-            Some(span) => self.rest.deadlines.set(GmmTimer::Ready as usize, cx.now + span),
-            None => self.rest.deadlines.clear(GmmTimer::Ready as usize),
+            Some(span) => self.rest.deadlines.set(GmmTimer::Ready, cx.now + span),
+            None => self.rest.deadlines.clear(GmmTimer::Ready),
         }
     }
 
     fn enter_standby(&mut self, cx: &Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
-        self.rest.deadlines.clear(GmmTimer::Ready as usize);
+        self.rest.deadlines.clear(GmmTimer::Ready);
         self.set_mm(MmState::Standby, out);
         if let Some(span) = span(cfg.t3312) {
-            self.rest.deadlines.set(GmmTimer::MobileReachable as usize, cx.now + span + cfg.reachable_margin);
+            self.rest.deadlines.set(GmmTimer::MobileReachable, cx.now + span + cfg.reachable_margin);
         }
     }
 
@@ -96,7 +95,7 @@ impl GmmContext {
         match self.rest.waiting {
             Waiting::AuthService | Waiting::Ptmsi => self.settle(),
             Waiting::NewPtmsi => {
-                self.rest.deadlines.set(GmmTimer::ImplicitDetach as usize, cx.now + cfg.implicit_detach);
+                self.rest.deadlines.set(GmmTimer::ImplicitDetach, cx.now + cfg.implicit_detach);
             }
             waiting @ (Waiting::Nothing
             | Waiting::IdentityImsi
@@ -131,7 +130,7 @@ impl GmmContext {
             // 03.60 clause 6.1.2: the paging proceed flag is cleared.
             (GmmTimer::MobileReachable, MmState::Standby) => {
                 self.rest.reachable = false;
-                self.rest.deadlines.set(GmmTimer::ImplicitDetach as usize, cx.now + cfg.implicit_detach);
+                self.rest.deadlines.set(GmmTimer::ImplicitDetach, cx.now + cfg.implicit_detach);
             }
             // Also the end of an attach whose ATTACH COMPLETE never came.
             (GmmTimer::ImplicitDetach, MmState::Standby | MmState::Idle) => self.implicit_detach(cx, out),
@@ -160,7 +159,7 @@ impl GmmContext {
                 out.push(GmmAction::PagingFailed);
             }
             // Suspended: what is held waits for RESUME or a routing area update. Paged already: it waits for T3313.
-            MmState::Standby if self.suspended || self.rest.deadlines.is_set(GmmTimer::Paging as usize) => {}
+            MmState::Standby if self.suspended || self.rest.deadlines.is_set(GmmTimer::Paging) => {}
             MmState::Standby => {
                 self.rest.paging_tries = 0;
                 self.page(cx, cfg, out);
@@ -172,7 +171,7 @@ impl GmmContext {
     fn page(&mut self, cx: &Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
         let Some(imsi) = self.imsi else { return };
         self.rest.paging_tries += 1;
-        self.rest.deadlines.set(GmmTimer::Paging as usize, cx.now + cfg.t3313);
+        self.rest.deadlines.set(GmmTimer::Paging, cx.now + cfg.t3313);
         let ptmsi = self.paged_by(cfg);
         out.push(GmmAction::Page { imsi, ptmsi, rai: self.rest.rai, drx: self.drx });
     }

@@ -199,7 +199,7 @@ impl NsEntity {
     /// left out.
     fn next_procedure(&mut self, cx: &mut Context<'_>, nsei: Nsei, out: &mut Batch<NsOutput>) {
         let Some(sns) = self.sns.get_mut(nsei).filter(|sns| sns.procedure.is_none()) else { return };
-        sns.deadlines.clear(SnsTimer::TsnsProv as usize);
+        sns.deadlines.clear(SnsTimer::TsnsProv);
         let Some(procedure) = sns.waiting.pop_front() else { return };
         let Ok(after) = sns.changed(procedure.change, procedure.local) else {
             return self.next_procedure(cx, nsei, out);

@@ -70,7 +70,7 @@ impl NsEntity {
     fn configured(&mut self, cx: &mut Context<'_>, nsei: Nsei, out: &mut Batch<NsOutput>) {
         if let Some(sns) = self.sns.get_mut(nsei) {
             sns.set_state(cx, SnsState::Configured);
-            sns.deadlines.clear(SnsTimer::TsnsProv as usize);
+            sns.deadlines.clear(SnsTimer::TsnsProv);
         }
         self.table.touch();
         let vcs = self.vcs_of(nsei);
@@ -121,7 +121,7 @@ impl NsEntity {
     fn forget_unless_alive(&mut self, cx: &mut Context<'_>, nsei: Nsei) {
         let role = self.config.role;
         if let Some(sns) = self.sns.get_mut(nsei).filter(|sns| !sns.configured && role == NsRole::Sgsn) {
-            sns.deadlines.set(SnsTimer::Forget as usize, cx.now + super::FORGET_AFTER);
+            sns.deadlines.set(SnsTimer::Forget, cx.now + super::FORGET_AFTER);
         }
         self.arm_sns(cx, nsei);
     }

@@ -16,7 +16,7 @@ mod initial;
 #[cfg(test)]
 pub(super) mod tests;
 
-use super::procedures::{answer_stranger, transmit};
+use super::sending::{answer_stranger, transmit};
 use super::vc::{VcIndex, VcOrigin};
 use super::{FORGET_AFTER, NsEntity, NsError, NsOutput, NsRole};
 use change::Procedure;
@@ -24,7 +24,7 @@ use core::fmt;
 use core::net::SocketAddr;
 use gannet_machine::drops::Drop;
 use gannet_machine::time::{Duration, Instant};
-use gannet_machine::timers::{Deadlines, TimerKey};
+use gannet_machine::timers::{Deadlines, TimerKey, TimerName as _};
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context, Port};
 use gannet_wire::id::Nsei;
@@ -132,18 +132,14 @@ impl fmt::Display for SnsState {
     }
 }
 
-/// Timers of an NSE (48.016 clause 6.2, and our own).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SnsTimer {
-    /// Tsns-prov: guards what was sent last, or waits for the peer's next PDU.
-    TsnsProv,
-    /// Our own: an NSE that nobody configured is forgotten when none of its NS-VCs is alive.
-    Forget,
-}
-
-impl SnsTimer {
-    const COUNT: usize = 2;
-    const ALL: [Self; Self::COUNT] = [Self::TsnsProv, Self::Forget];
+gannet_machine::timer_names! {
+    /// Timers of an NSE (48.016 clause 6.2, and our own).
+    enum SnsTimer {
+        /// Tsns-prov: guards what was sent last, or waits for the peer's next PDU.
+        TsnsProv = "Tsns-prov",
+        /// Our own: an NSE that nobody configured is forgotten when none of its NS-VCs is alive.
+        Forget = "the end of an NSE without a live NS-VC",
+    }
 }
 
 /// What SNS-SIZE said.
@@ -180,7 +176,7 @@ pub struct Sns {
     transaction: u8,
     /// The last PDU that changed something, and its answer, for the case that the answer is lost.
     answered: Option<(Vec<u8>, SnsPdu)>,
-    deadlines: Deadlines<{ SnsTimer::COUNT }>,
+    deadlines: Deadlines<SnsTimer>,
 }
 
 impl Sns {
@@ -230,7 +226,7 @@ impl Sns {
 
     /// Tsns-prov runs from now on, whether it ran or not.
     fn guard(&mut self, now: Instant, tsns_prov: Duration) {
-        self.deadlines.set(SnsTimer::TsnsProv as usize, now + tsns_prov);
+        self.deadlines.set(SnsTimer::TsnsProv, now + tsns_prov);
     }
 }
 
@@ -488,18 +484,19 @@ impl NsEntity {
         if let Some(sns) = self.sns.get_mut(nsei) {
             sns.deadlines.woken(cx.now);
         }
-        while let Some(name) = self
-            .sns
-            .get_mut(nsei)
-            .and_then(|sns| sns.deadlines.pop_due(cx.now))
-            .and_then(|name| SnsTimer::ALL.get(name))
-        {
+        while let Some(name) = self.sns.get_mut(nsei).and_then(|sns| sns.deadlines.pop_due(cx.now)) {
             match name {
                 SnsTimer::TsnsProv => self.tsns_prov_expired(cx, nsei, out),
                 SnsTimer::Forget => self.end_sns(cx, nsei, out),
             }
         }
         self.arm_sns(cx, nsei);
+    }
+
+    /// The timer that a wake-up of an NSE is for.
+    pub(super) fn sns_timer_name(&self, number: u32, generation: u16) -> Option<&'static str> {
+        let sns = self.sns.all().find(|sns| sns.number == number && sns.generation == generation)?;
+        sns.deadlines.next_name().map(|due| due.name())
     }
 
     fn arm_sns(&mut self, cx: &mut Context<'_>, nsei: Nsei) {
@@ -516,7 +513,7 @@ impl NsEntity {
         let Some(sns) = self.sns.get_mut(nsei).filter(|sns| sns.state == SnsState::Configured) else {
             return;
         };
-        let forget = SnsTimer::Forget as usize;
+        let forget = SnsTimer::Forget;
         match self.config.role {
             NsRole::Bss if !alive => return self.start_sns(cx, nsei, out),
             NsRole::Bss => {}

@@ -209,7 +209,7 @@ impl Network {
         let (mut actions, mut sent) = (Vec::new(), Sent::new());
         while let Some(next) = self.context.deadlines().next().filter(|next| *next <= until) {
             self.around.now = next;
-            let name = self.context.deadlines_mut().pop_due(next).and_then(GmmTimer::from_index).unwrap();
+            let name = self.context.deadlines_mut().pop_due(next).unwrap();
             self.event(GmmEvent::Timer(name));
             sent.extend(self.sent().into_iter().map(|name| (seconds(start, next), name)));
             actions.append(&mut self.actions);
@@ -397,7 +397,7 @@ impl Mobile {
         let (mut actions, mut sent) = (Vec::new(), Sent::new());
         while let Some(next) = self.mobile.deadlines.next().filter(|next| *next <= until) {
             self.around.now = next;
-            let name = self.mobile.deadlines.pop_due(next).and_then(GmmMsTimer::from_index).unwrap();
+            let name = self.mobile.deadlines.pop_due(next).unwrap();
             self.event(GmmMsEvent::Timer(name));
             sent.extend(self.sent().into_iter().map(|name| (seconds(start, next), name)));
             actions.append(&mut self.actions);

@@ -1,13 +1,12 @@
 //! Which word of a line is wrong, and what may stand in its place.
 
-use super::{Atom, Grammar, NoMatch, Node, Partial, partials};
-use crate::vty::Element;
-use crate::vty::secrets::masked;
+use super::secrets::masked;
+use super::{Atom, Commands, Grammar, NoMatch, Node, Partial, partials};
 
 /// Words of a choice that are shown at the most.
 const SHOWN_MAX: usize = 24;
 
-impl<E: Element> Grammar<E> {
+impl<E: Commands> Grammar<E> {
     /// What is wrong with a line that begins a command and is none: the word that does not fit, or that something is missing.
     /// `None` where its fixed words are those of no command. A key is not repeated.
     #[must_use]

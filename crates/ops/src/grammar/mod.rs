@@ -1,14 +1,23 @@
-//! The commands of an element: which stand in which node, what they do, and how a line finds its command.
+//! The commands of an element, in Osmocom's style: which stand in which node, what they do, and how a line finds its command.
 //!
 //! A line is held against all commands of a node word by word, as the VTYs of Quagga and Osmocom do it: of the commands
 //! that are left after a word, those stay in which it fits best (the fixed word itself, then a beginning of one, then a
 //! number or address, then any word). A word that begins two different fixed words is ambiguous.
 
+pub(crate) mod common;
+pub mod log_view;
 mod mistake;
+pub(crate) mod pattern;
+pub mod secrets;
+mod terms;
 
-use super::pattern::{self, Atom, Fit, Token};
-use super::{Args, CommandError, Edit, Element, SessionAction, Statistics};
+pub use common::HELP;
+pub use pattern::ipv4_prefix;
+pub use terms::{Args, CommandError, Edit, Problem, SessionAction};
+
+use crate::metrics::text::Statistics;
 use core::fmt;
+use pattern::{Atom, Fit, Token};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -113,8 +122,16 @@ impl Node {
     }
 }
 
+/// What the commands of an element are about.
+pub trait Commands: Sized + 'static {
+    /// Its configuration: plain data that the commands of the configuration nodes fill.
+    type Config: Clone + Default + PartialEq + fmt::Debug;
+    /// What an operator can ask of the running node.
+    type Operation: Clone + PartialEq + fmt::Debug;
+}
+
 /// What a command does.
-pub enum Action<E: Element> {
+pub enum Action<E: Commands> {
     /// Something of the session itself.
     Session(SessionAction),
     /// Changes the configuration.
@@ -133,15 +150,15 @@ pub enum Action<E: Element> {
     Refuse(&'static str),
 }
 
-impl<E: Element> Clone for Action<E> {
+impl<E: Commands> Clone for Action<E> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<E: Element> Copy for Action<E> {}
+impl<E: Commands> Copy for Action<E> {}
 
-impl<E: Element> fmt::Debug for Action<E> {
+impl<E: Commands> fmt::Debug for Action<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Session(action) => write!(f, "Session({action:?})"),
@@ -158,14 +175,14 @@ impl<E: Element> fmt::Debug for Action<E> {
 
 /// One command: its pattern, a help text for each alternative of each word, and what it does.
 #[derive(Debug)]
-pub struct Command<E: Element> {
+pub struct Command<E: Commands> {
     pattern: Cow<'static, str>,
     tokens: Vec<Token>,
     help: Vec<String>,
     action: Action<E>,
 }
 
-impl<E: Element> Command<E> {
+impl<E: Commands> Command<E> {
     /// The pattern, as `list` shows it.
     #[must_use]
     pub fn pattern(&self) -> &str {
@@ -258,26 +275,14 @@ struct Partial {
 
 /// All commands of an element.
 #[derive(Debug)]
-pub struct Grammar<E: Element> {
+pub struct Grammar<E: Commands> {
     nodes: BTreeMap<Node, Vec<Command<E>>>,
 }
 
-impl<E: Element> Default for Grammar<E> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<E: Element> Grammar<E> {
-    /// The commands that every element has, and the element's own.
-    #[must_use]
-    pub fn new() -> Self {
-        let mut grammar = Self { nodes: BTreeMap::new() };
-        super::common::install(&mut grammar);
-        crate::config::common::install(&mut grammar);
-        E::install(&mut grammar);
-        super::common::install_everywhere(&mut grammar);
-        grammar
+impl<E: Commands> Grammar<E> {
+    /// One without commands.
+    pub(crate) const fn empty() -> Self {
+        Self { nodes: BTreeMap::new() }
     }
 
     /// Adds a command. `help` has a line for each alternative of each word.
@@ -363,7 +368,7 @@ pub struct Candidate {
 }
 
 /// Adds what may come at `next`; true where the command may end here.
-fn next_candidates<E: Element>(
+fn next_candidates<E: Commands>(
     command: &Command<E>,
     next: usize,
     part: &str,
@@ -385,7 +390,7 @@ fn next_candidates<E: Element>(
 }
 
 /// The commands that all of `words` fit as their beginning.
-fn partials<E: Element>(commands: &[Command<E>], words: &[&str]) -> Result<Vec<Partial>, NoMatch> {
+fn partials<E: Commands>(commands: &[Command<E>], words: &[&str]) -> Result<Vec<Partial>, NoMatch> {
     let mut partials: Vec<Partial> = (0..commands.len())
         .map(|command| Partial { command, next: 0, args: Vec::new(), in_rest: false })
         .collect();
@@ -413,7 +418,7 @@ fn partials<E: Element>(commands: &[Command<E>], words: &[&str]) -> Result<Vec<P
 }
 
 /// Whether the last of these words is a fixed word of a command as it stands.
-fn is_exact<E: Element>(commands: &[Command<E>], words: Option<&[&str]>) -> bool {
+fn is_exact<E: Commands>(commands: &[Command<E>], words: Option<&[&str]>) -> bool {
     let Some((last, before)) = words.and_then(<[&str]>::split_last) else { return false };
     let fits = |partial: &Partial| {
         let mut fitting = Vec::new();
@@ -426,7 +431,7 @@ fn is_exact<E: Element>(commands: &[Command<E>], words: Option<&[&str]>) -> bool
 }
 
 /// Adds every way in which `word` continues `partial`.
-fn advance<E: Element>(
+fn advance<E: Commands>(
     command: &Command<E>,
     partial: &Partial,
     word: &str,

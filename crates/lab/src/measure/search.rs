@@ -4,6 +4,8 @@
 //! waits in a queue at the end of the window has not been delivered: with a buffer of a second, loss would come long
 //! after saturation.
 
+use super::account::Step;
+
 /// Of what a group is entitled to, and what was offered to it.
 pub const WHOLE: f64 = 0.995;
 
@@ -144,6 +146,12 @@ impl Bracket {
     pub fn is_capped(&self) -> bool {
         self.broken.is_none() && self.whole.is_some_and(|whole| whole >= self.cap)
     }
+}
+
+/// True where everybody got what he is entitled to.
+#[must_use]
+pub fn is_whole(step: &Step) -> bool {
+    step.is_whole(WHOLE) && step.wrong == 0
 }
 
 #[cfg(test)]

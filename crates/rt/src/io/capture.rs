@@ -1,6 +1,6 @@
 //! What is said of a capture whose file takes nothing.
 
-use crate::io::Io;
+use super::Io;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::trace::Level;
 use gannet_trace::pcapng::Recorder;

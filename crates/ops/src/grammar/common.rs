@@ -1,14 +1,14 @@
 //! The commands that every element has: moving between nodes, looking at the session, `logging …`, `write`.
 
 use super::log_view::{CATEGORY_WORDS, LEVELS, LogCommand, SILENT_WORDS};
-use super::{Action, CommandError, Element, Grammar, Node, SessionAction, Statistics};
+use super::{Action, CommandError, Commands, Grammar, Node, SessionAction, Statistics};
 use crate::metrics::Level;
 
 /// The nodes in which commands are typed to operate, not to configure.
 pub(crate) const OPERATING: &[Node] = &[Node::View, Node::Enable];
 
 /// The commands of the view and enable nodes.
-pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {
+pub(crate) fn install<E: Commands>(grammar: &mut Grammar<E>) {
     let session = Action::Session;
     grammar.add(
         &[Node::View],
@@ -58,7 +58,7 @@ pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {
     install_statistics(grammar);
 }
 
-fn install_statistics<E: Element>(grammar: &mut Grammar<E>) {
+fn install_statistics<E: Commands>(grammar: &mut Grammar<E>) {
     let mut add = |nodes: &[Node], pattern, help: &str, parse| {
         grammar.add(nodes, pattern, help, Action::Statistics(parse));
     };
@@ -86,7 +86,7 @@ fn install_statistics<E: Element>(grammar: &mut Grammar<E>) {
     add(enable, "stats reset", help, |_| Ok(Statistics::Reset));
 }
 
-fn install_logging<E: Element>(grammar: &mut Grammar<E>) {
+fn install_logging<E: Commands>(grammar: &mut Grammar<E>) {
     let log = |command| Action::Session(SessionAction::Log(command));
     let mut add =
         |pattern: &'static str, help: &str, command| grammar.add(OPERATING, pattern, help, log(command));
@@ -224,7 +224,7 @@ pub(crate) fn level_all_command(word: &str, of_what: &str) -> (String, String) {
 }
 
 /// The commands of all nodes, added behind those of the element.
-pub(super) fn install_everywhere<E: Element>(grammar: &mut Grammar<E>) {
+pub(crate) fn install_everywhere<E: Commands>(grammar: &mut Grammar<E>) {
     let session = Action::Session;
     let all: Vec<Node> = grammar.nodes().collect();
     let configuring: Vec<Node> = all.iter().copied().filter(|node| node.is_config()).collect();

@@ -1,10 +1,10 @@
 //! Short and long N-PDUs beside those of 378 octets: what one core forwards of each.
 
-use super::bench::Bench;
-use super::peers::bssgp_octets;
-use super::saturation::cap;
-use super::throughput::KBPS;
-use super::{Candidate, Setup};
+use crate::ed::peers::bssgp_octets;
+use crate::measure::bench::Bench;
+use crate::measure::loads::KBPS;
+use crate::measure::saturation::cap;
+use crate::measure::{Candidate, Setup};
 use serde_json::json;
 
 /// Octets of an N-PDU, and where the search begins, as a part of what was found with 378.

@@ -1,14 +1,14 @@
 //! What one core forwards, beside bare loops that do nothing else, and what the machine itself can do.
 
-use super::bench::{Again, Bench, Runner};
 use super::bounds::{AT_BOUND, OF_BEST, axis};
-use super::saturation::{
+use super::{FRACTIONS, FRACTIONS_WITH_WORK};
+use crate::measure::bench::{Again, Bench, Runner};
+use crate::measure::saturation::{
     BARE, BARE_WORK_NS, Found, LONGER, bare_groups, cap, s_f, with_bare_work, without_bare_work,
 };
-use super::search::WHOLE;
-use super::stats::Samples;
-use super::throughput::{FRACTIONS, FRACTIONS_WITH_WORK};
-use super::{Bare, Candidate, Chain, Offer, Setup};
+use crate::measure::search::WHOLE;
+use crate::measure::stats::Samples;
+use crate::measure::{Bare, Candidate, Chain, Offer, Setup};
 use crate::report::{at_least, least};
 
 /// Packets/s where the first search with the work of the bare loops begins.

@@ -1,6 +1,5 @@
 //! Saturation, and what the machine itself can do: searches over steps, for SGSNs and for bare loops.
 
-use super::account::Step;
 use super::bench::{Again, Axis, Bench, Runner, everybody};
 use super::conditions::Conditions;
 use super::search::{Bracket, WHOLE};
@@ -242,12 +241,6 @@ pub fn bare_groups(bare: Bare, setup: &Setup, load: f64, blocked: f64) -> Vec<Gr
     let mut groups = vec![group("all", 0, load, load)];
     groups.extend((others > 0.0).then(|| group("blocked", 1, others, 0.0)));
     groups
-}
-
-/// True where everybody got what he is entitled to.
-#[must_use]
-pub fn is_whole(step: &Step) -> bool {
-    step.is_whole(WHOLE) && step.wrong == 0
 }
 
 /// One saturation.

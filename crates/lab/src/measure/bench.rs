@@ -3,16 +3,14 @@
 
 use super::account::{SLOW, Step};
 use super::conditions::Conditions;
-use super::delay::real_time;
+use super::loads::real_time;
 use super::pace::Pace;
-use super::real::RealLab;
-use super::saturation::is_whole;
+use super::search::is_whole;
 use super::stats::exceeding_per_good;
 use super::{Candidate, Chain, Group, Lab, Members, Offer, Onset, Setup, Spacing};
 use crate::figure::{Figure, Panel};
 use crate::report::{Cell, Options, Report, Size, Verdict};
 use serde_json::{Value, json};
-use std::sync::atomic::Ordering::Relaxed;
 
 /// A mobile is offered a little less than it has negotiated, since the bit rates of a profile come in steps.
 const BELOW_NEGOTIATED: f64 = 0.995;
@@ -151,7 +149,7 @@ pub struct Bench<'a> {
     pub gea: Option<u8>,
     /// What could not be measured, and what else a person should know.
     pub remarks: Vec<String>,
-    pub(super) cells: Vec<Cell>,
+    pub(crate) cells: Vec<Cell>,
     verdicts: Vec<Verdict>,
     figures: Vec<Figure>,
     unsound: Vec<String>,
@@ -280,7 +278,7 @@ impl<'a> Bench<'a> {
     }
 
     #[cfg(test)]
-    pub(super) const fn take_turn(&mut self, turn: Option<Candidate>) {
+    pub(crate) const fn take_turn(&mut self, turn: Option<Candidate>) {
         self.turn = turn;
     }
 
@@ -530,43 +528,6 @@ impl<'a> Bench<'a> {
         report.parameter("buffer of a mobile", format!("{} ms of its rate", sizes.buffer_ms));
         report.parameter("cipher", self.gea.map_or_else(|| "none".to_owned(), |gea| format!("GEA{gea}")));
     }
-}
-
-/// Runs an experiment on this machine, with the program itself as the SGSN under test.
-///
-/// # Errors
-/// A sentence for the person.
-pub fn run(
-    name: &str,
-    options: &Options,
-    experiment: fn(&mut Bench<'_>) -> Result<(), String>,
-) -> Result<Report, String> {
-    run_ciphered(name, options, None, experiment)
-}
-
-/// The same with GEA of this number in place of the work that stands for it.
-///
-/// # Errors
-/// As of [`run`].
-pub fn run_ciphered(
-    name: &str,
-    options: &Options,
-    gea: Option<u8>,
-    experiment: fn(&mut Bench<'_>) -> Result<(), String>,
-) -> Result<Report, String> {
-    let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut lab = RealLab::new(gannet, &options.out.join(name))?;
-    lab.go_first()?;
-    let stop = lab.stop();
-    let mut bench = Bench::new(&mut lab, Sizes::of(options.size), options.seed);
-    bench.gea = gea;
-    experiment(&mut bench).map_err(|why| match stop.load(Relaxed) {
-        true => {
-            "interrupted: the SGSNs have ended, their namespaces are gone, and nothing was written".to_owned()
-        }
-        false => why,
-    })?;
-    Ok(bench.report(name, options))
 }
 
 /// All users, each with the same part of a load that nobody limits.

@@ -3,11 +3,12 @@
 //! S_f follows from S0, which was found some seconds before, and on a shared machine it may have become another one since. So
 //! S0 is asked at once whether it is still the same where that may be why a bound is met or missed.
 
-use super::bench::{Again, Axis, Bench, Runner};
-use super::conditions::Conditions;
-use super::saturation::{FINE, Found, LONGER, ROUGH, Saturation, cap, is_whole, s_f};
-use super::stats::Samples;
-use super::{Chain, Offer, Setup};
+use crate::measure::bench::{Again, Axis, Bench, Runner};
+use crate::measure::conditions::Conditions;
+use crate::measure::saturation::{FINE, Found, LONGER, ROUGH, Saturation, cap, s_f};
+use crate::measure::search::is_whole;
+use crate::measure::stats::Samples;
+use crate::measure::{Chain, Offer, Setup};
 use serde_json::json;
 
 /// Of the best possible saturation.

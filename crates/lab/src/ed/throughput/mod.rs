@@ -1,35 +1,34 @@
 //! `ed-throughput`: how much exceeding traffic takes from the good (thesis, section 7.3.1, figures 7.2 to 7.4), and what
 //! one core forwards.
 
-use super::account::Step;
-use super::bench::{Again, Axis, Bench, Runner};
-use super::bounds::{AtBound, FALL_WITH_WORK, try_bounds};
-use super::one_core::{self, Bares, Core, Limits};
-use super::saturation::{COARSE, FINE, Found, ROUGH, cap, s_f, without_bare_work};
-use super::search::{Bracket, WHOLE};
-use super::stats::Samples;
-use super::{Candidate, Chain, Lower, Offer, Setup, lengths, osmo, thesis};
+mod bounds;
+mod burst;
+mod lengths;
+mod one_core;
+
+use super::thesis;
 use crate::figure::{Curve, Panel, Point, Style};
+use crate::measure::account::Step;
+use crate::measure::bench::{Again, Axis, Bench, Runner};
+use crate::measure::loads::{GUESS_CIPHERED_PPS, KBPS, KBPS_WITH_WORK, WORK_NS};
+use crate::measure::saturation::{COARSE, FINE, Found, ROUGH, cap, s_f, without_bare_work};
+use crate::measure::search::{Bracket, WHOLE};
+use crate::measure::stats::Samples;
+use crate::measure::{Candidate, Chain, Lower, Offer, Setup};
 use crate::report::{at_least, at_most};
+use bounds::{AtBound, FALL_WITH_WORK, try_bounds};
+use one_core::{Bares, Core, Limits};
 use serde_json::json;
 
 /// Fractions of exceeding traffic.
-pub(super) const FRACTIONS: [f64; 4] = [0.33, 0.5, 0.75, 0.9];
+const FRACTIONS: [f64; 4] = [0.33, 0.5, 0.75, 0.9];
 /// The same where a packet costs what GEA3 costs: only those that a bound names.
-pub(super) const FRACTIONS_WITH_WORK: [f64; 2] = [0.5, 0.9];
-/// Stands for GEA3.
-pub const WORK_NS: u32 = 7_500;
+const FRACTIONS_WITH_WORK: [f64; 2] = [0.5, 0.9];
 /// Where the search with exceeding traffic begins, of the best possible.
 const ABOVE_BOUND: f64 = 0.98;
 /// Packets/s where the first search of all begins, and seconds that a nanosecond of work costs there.
 const GUESS_PPS: f64 = 450_000.0;
 const WITH_WORK: f64 = 1.05e-9;
-/// Where the first search begins where packets are ciphered.
-pub(super) const GUESS_CIPHERED_PPS: f64 = 150_000.0;
-/// Ten thousand mobiles of 448 kbit/s are 1.48 million packets/s, more than any candidate forwards.
-pub const KBPS: u32 = 448;
-/// With work.
-pub const KBPS_WITH_WORK: u32 = 184;
 
 /// What comes after all configurations takes as long as so many repetitions of one, and so does FLOW-CONTROL-BVC.
 const AFTER_ALL: u32 = 3;
@@ -113,7 +112,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     one_core::judge(bench, &plain.limits, &plain.with_work, &|candidate| plain.samples(candidate, 0.0));
     let (drop_pps, s0) = (plain.limits.drop.median(), plain.at(Candidate::Xdp, 0.0));
     lengths::measure(bench, drop_pps, s0)?;
-    osmo::burst(bench, s0, &without_bare_work(&plain.limits.xsk_with_work))?;
+    burst::measure(bench, s0, &without_bare_work(&plain.limits.xsk_with_work))?;
     draw(bench, &panels);
     Ok(())
 }
