@@ -10,6 +10,7 @@
 //! | [`timers`] | wake-ups of a node, and deadlines by name that move with what they concern |
 //! | [`frame`], [`kept`] | frames of a pool; octets that are kept for long, in memory of the node |
 //! | [`trace`], [`drops`] | log lines by category, drops by name |
+//! | [`tap`] | sees what goes in and what comes out, for a recording |
 //! | [`prefetch`], [`load`] | what a driver in real time tells of its processor |
 
 mod contract;
@@ -19,6 +20,7 @@ pub mod kept;
 pub mod load;
 pub mod prefetch;
 pub mod rng;
+pub mod tap;
 pub mod time;
 pub mod timers;
 pub mod trace;

@@ -8,3 +8,4 @@ pub mod gprs;
 pub mod link;
 pub mod processor;
 pub mod queue;
+pub mod replay;

@@ -12,6 +12,7 @@ mod ipv6;
 mod laboratory;
 mod load;
 mod operation;
+mod recording;
 mod statistics;
 mod transfers;
 mod upkeep;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
                 ipv6::CASES,
                 laboratory::CASES,
                 load::CASES,
+                recording::CASES,
                 statistics::CASES,
                 transfers::CASES,
                 uplink::CASES,
