@@ -110,12 +110,52 @@ impl Replay {
         }
     }
 
-    /// What was collected goes in, as one batch.
-    fn give(&mut self, at: Instant) {
+    /// What was collected at a time goes in, as one batch.
+    fn give(&mut self, at: Option<Instant>) {
+        let Some(at) = at else { return };
         self.sleep_until(at);
         let mut batch = core::mem::take(&mut self.batch);
         self.sgsn.turn(at, &mut batch, drop, drop);
     }
+
+    fn note(&mut self, at: Instant, text: &str) {
+        self.sleep_until(at);
+        if let Some(tap) = &mut self.sgsn.tap {
+            tap.notes(at, text);
+            tap.rests();
+        }
+    }
+}
+
+/// Records an SGSN, with its dice and its frames, that takes the inputs of a recording.
+///
+/// # Errors
+/// An input that cannot be given.
+pub fn record(recording: &Recording, sgsn: (Sgsn, Rng, usize)) -> Result<String, Mismatch> {
+    let (machine, rng, frames) = sgsn;
+    let mut replay = Replay::new(&recording.head, machine, rng, frames);
+    // When what is collected came.
+    let mut batch_at = None;
+    let mut end = Instant::ZERO;
+    for (place, line) in &recording.lines {
+        let (Line::Passed(at, ..) | Line::Note(at, _)) = *line;
+        end = end.max(at);
+        let is_input = matches!(line, Line::Passed(_, Way::In, _));
+        replay.give(batch_at.take_if(|earlier| !is_input || *earlier != at));
+        match line {
+            Line::Passed(_, Way::In, what) => {
+                let input = replay.input(what);
+                replay.batch.push(input.map_err(|why| Mismatch::Unusable(format!("line {place}: {why}")))?);
+                batch_at = Some(at);
+            }
+            Line::Passed(_, Way::Out, _) => {}
+            Line::Note(_, text) => replay.note(at, text),
+        }
+    }
+    replay.give(batch_at);
+    replay.sleep_until(end + Duration(1));
+    let came = replay.came.borrow().clone();
+    Ok(came)
 }
 
 /// Runs a recording again with the SGSN that its head asks for: the node, its dice and its frames.
@@ -123,65 +163,43 @@ impl Replay {
 /// # Errors
 /// The first difference.
 pub fn replay(recording: &Recording, sgsn: (Sgsn, Rng, usize)) -> Result<Replayed, Mismatch> {
-    let (machine, rng, frames) = sgsn;
-    let mut replay = Replay::new(&recording.head, machine, rng, frames);
-    let (mut inputs, mut notes) = (0, 0);
-    let mut expected = Vec::new();
-    // When what is collected came.
-    let mut batch_at = None;
-    let mut end = Instant::ZERO;
+    let came = Recording::parse(&record(recording, sgsn)?).map_err(Mismatch::Unusable)?;
+    let outputs = compare(&outputs(recording), &outputs(&came))?;
+    let count =
+        |is_wanted: fn(&Line) -> bool| recording.lines.iter().filter(|(_, line)| is_wanted(line)).count();
+    let inputs = count(|line| matches!(line, Line::Passed(_, Way::In, _)));
+    Ok(Replayed { inputs, outputs, notes: count(|line| matches!(line, Line::Note(..))) })
+}
+
+fn outputs(recording: &Recording) -> Vec<(usize, Instant, &What)> {
+    let mut all = Vec::new();
     for (place, line) in &recording.lines {
-        let at = match line {
-            Line::Passed(at, ..) | Line::Note(at, _) => *at,
-        };
-        end = end.max(at);
-        let what = match line {
-            Line::Passed(_, Way::In, what) => Some(what),
-            Line::Passed(_, Way::Out, _) => {
-                expected.push((*place, line));
-                None
-            }
-            Line::Note(..) => {
-                notes += 1;
-                continue;
-            }
-        };
-        if let Some(earlier) = batch_at.take_if(|earlier| what.is_none() || *earlier != at) {
-            replay.give(earlier);
-        }
-        if let Some(what) = what {
-            let input = replay.input(what);
-            replay.batch.push(input.map_err(|why| Mismatch::Unusable(format!("line {place}: {why}")))?);
-            batch_at = Some(at);
-            inputs += 1;
+        if let Line::Passed(at, Way::Out, what) = line {
+            all.push((*place, *at, what));
         }
     }
-    batch_at.into_iter().for_each(|at| replay.give(at));
-    replay.sleep_until(end + Duration(1));
-    let came = replay.came.borrow();
-    let outputs = compare(&expected, &came, end)?;
-    Ok(Replayed { inputs, outputs, notes })
+    all
 }
 
 /// Each recorded output against the one that came in its place.
-fn compare(expected: &[(usize, &Line)], came: &str, end: Instant) -> Result<usize, Mismatch> {
-    let mut came = came.lines().filter_map(Line::parse).filter(|line| matches!(line, Line::Passed(_, Way::Out, _)));
-    for (place, recorded) in expected {
+fn compare(
+    recorded: &[(usize, Instant, &What)],
+    came: &[(usize, Instant, &What)],
+) -> Result<usize, Mismatch> {
+    let mut came = came.iter();
+    let show = |at: Instant, what: &What| Line::Passed(at, Way::Out, what.clone()).to_string();
+    for (line, at, what) in recorded {
         let next = came.next();
-        let is_same = matches!(
-            (recorded, &next),
-            (Line::Passed(at, _, what), Some(Line::Passed(came_at, _, came)))
-                if what == came && at.since(*came_at).max(came_at.since(*at)) <= TOLERANCE
-        );
+        let is_same = next.is_some_and(|(_, came_at, came)| {
+            what == came && at.since(*came_at).max(came_at.since(*at)) <= TOLERANCE
+        });
         if !is_same {
-            let came = next.map(|line| line.to_string());
-            return Err(Mismatch::Expected { line: *place, recorded: recorded.to_string(), came });
+            let came = next.map(|(_, at, what)| show(*at, what));
+            return Err(Mismatch::Expected { line: *line, recorded: show(*at, what), came });
         }
     }
-    // What comes at the very end may have been cut off.
-    let is_within = |line: &Line| matches!(line, Line::Passed(at, ..) if *at + TOLERANCE < end);
-    match came.find(is_within) {
-        Some(line) => Err(Mismatch::Unexpected(line.to_string())),
-        None => Ok(expected.len()),
+    match came.next() {
+        Some((_, at, what)) => Err(Mismatch::Unexpected(show(*at, what))),
+        None => Ok(recorded.len()),
     }
 }

@@ -9,9 +9,10 @@ const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("ping")];
 
 /// All of them.
 pub const CASES: &[Case] = &[
-    ("a_recording_with_authentication_runs_again", NEEDS, || recorded("authentication", 0)),
-    ("a_recording_of_a_ciphered_link_runs_again", NEEDS, || recorded("gea3", 3)),
-    ("a_recording_with_a_usim_and_gea4_runs_again", NEEDS, || recorded("gea4", 4)),
+    ("a_recording_with_authentication_runs_again", NEEDS, || recorded("authentication", (3, 0))),
+    ("a_recording_of_a_ciphered_link_runs_again", NEEDS, || recorded("gea3", (3, 3))),
+    ("a_recording_of_ciphered_acknowledged_mode_runs_again", NEEDS, || recorded("acknowledged", (2, 1))),
+    ("a_recording_with_a_usim_and_gea4_runs_again", NEEDS, || recorded("gea4", (3, 4))),
 ];
 
 /// Values of GSUP's elements RAND to RES behind each other, wherever they stand in a capture.
@@ -41,14 +42,15 @@ fn hex(octets: &[u8]) -> String {
 }
 
 /// Attach, context, a ping each way and detach, recorded.
-fn record(directory: &TempDir, gea: u8) -> String {
+fn record(directory: &TempDir, (class, gea): (u8, u8)) -> String {
     let path = |name: &str| directory.path().join(name).display().to_string();
     let (lines, pcap) = (path("sgsn.txt"), path("sgsn.pcapng"));
-    let combination = Combination { class: 3, gea, compression: &[], loss: 0 };
+    let combination = Combination { class, gea, compression: &[], loss: 0 };
     let mut chain = Chain::start(directory, &combination, &["--record", &lines, "--pcap", &pcap]);
     chain.radio.ip(&["route", "replace", &format!("{HOST}/32"), "dev", "ms0"]);
     wait_for("a ping each way", || {
-        let ping = chain.radio.command("ping").args(["-c", "2", "-i", "0.3", "-W", "5", "-s", "600", HOST]).output();
+        let ping =
+            chain.radio.command("ping").args(["-c", "2", "-i", "0.3", "-W", "5", "-s", "600", HOST]).output();
         ping.unwrap().status.success().then_some(())
     });
     let shown = chain.vty("show mobile 1").unwrap();
@@ -93,9 +95,9 @@ fn replay(directory: &TempDir, text: &str) -> Result<String, String> {
     if output.status.success() { Ok(said(&output)) } else { Err(said(&output)) }
 }
 
-fn recorded(name: &str, gea: u8) {
+fn recorded(name: &str, (class, gea): (u8, u8)) {
     let directory = TempDir::new("gannet-recording");
-    let text = record(&directory, gea);
+    let text = record(&directory, (class, gea));
     if let Ok(keep) = std::env::var("GANNET_KEEP_RECORDINGS") {
         std::fs::write(Path::new(&keep).join(format!("{name}.txt")), &text).unwrap();
     }

@@ -7,8 +7,8 @@ use super::line::{Mark, Way};
 use super::vectors::TEST_KEYS;
 use crate::sgsn::Sgsn;
 use crate::sgsn::mobile::Mobile;
-use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_proto::llc::cipher::{Direction, i_input, ui_input};
+use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_wire::bssgp::{DlUnitdata, UlUnitdata};
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::id::{Sapi, Tlli};
@@ -127,7 +127,9 @@ impl Links {
         let (kind, number) = match layout.header.control {
             Control::Ui { nu, encrypted: true, .. } => (Kind::Unnumbered, nu),
             Control::I { ns, .. } if !layout.fcs_is_right(ll_pdu) => (Kind::Numbered, ns),
-            Control::Ui { .. } | Control::I { .. } | Control::S { .. } | Control::U { .. } => return Ok(None),
+            Control::Ui { .. } | Control::I { .. } | Control::S { .. } | Control::U { .. } => {
+                return Ok(None);
+            }
         };
         let fresh = mobile_of(sgsn, tlli).map(Link::of).filter(|link| link.ciphering.is_on());
         let known = self.links.get(&tlli).copied();

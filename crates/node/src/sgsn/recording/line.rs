@@ -12,9 +12,7 @@
 //! 20 4.000000000 ! what no line says                     a remark
 //! ```
 
-use super::super::{
-    GB, GB_FURTHER, GTP_C, GTP_C_SECOND, GTP_U, GTP_U_SECOND, GTP_V0, HLR, SgsnCommand,
-};
+use super::super::{GB, GB_FURTHER, GTP_C, GTP_C_SECOND, GTP_U, GTP_U_SECOND, GTP_V0, HLR, SgsnCommand};
 use core::fmt::{self, Write as _};
 use core::net::SocketAddr;
 use gannet_machine::time::Instant;

@@ -12,6 +12,8 @@
 
 mod clear;
 pub mod line;
+#[cfg(test)]
+mod tests;
 mod vectors;
 
 pub use clear::cipher;
@@ -139,6 +141,12 @@ impl fmt::Debug for Recorder {
     }
 }
 
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.rests();
+    }
+}
+
 impl Recorder {
     /// One that gives its lines to `sink`, those of a batch together.
     #[must_use]
@@ -146,7 +154,15 @@ impl Recorder {
         let stream = || Splitter::new(HLR_MESSAGE_MAX);
         let (from_hlr, to_hlr) = (stream(), stream());
         let text = head.to_string();
-        Self { sink, text, number: 0, links: Default::default(), vectors: Default::default(), from_hlr, to_hlr }
+        Self {
+            sink,
+            text,
+            number: 0,
+            links: Default::default(),
+            vectors: Default::default(),
+            from_hlr,
+            to_hlr,
+        }
     }
 
     fn line(&mut self, line: &Line) {

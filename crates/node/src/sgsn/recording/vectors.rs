@@ -8,7 +8,6 @@
 //! | SRES | c2 of that RES; n where the vector has no RES |
 //! | Kc, CK, IK | one for all: [`TEST_KEYS`] |
 
-
 use gannet_proto::auth::Res;
 use gannet_proto::auth::aka::{UmtsKeys, c2};
 use gannet_proto::auth::key::Key128;
@@ -16,7 +15,8 @@ use gannet_wire::gsup::ie;
 use std::collections::{BTreeMap, VecDeque};
 
 /// CK and IK of every vector of a recording. Kc is c3 of them.
-pub const TEST_KEYS: UmtsKeys = UmtsKeys { ck: Key128(*b"test CK, no key."), ik: Key128(*b"IK for replay -.") };
+pub const TEST_KEYS: UmtsKeys =
+    UmtsKeys { ck: Key128(*b"test CK, no key."), ik: Key128(*b"IK for replay -.") };
 
 /// Vectors that are remembered; the oldest is forgotten first.
 const VECTORS_MAX: usize = 4096;
@@ -61,7 +61,9 @@ fn test_res(number: u32, len: usize) -> Vec<u8> {
 impl Vectors {
     /// Remembers the vectors that a message of GSUP has.
     pub fn learn(&mut self, gsup: &[u8]) {
-        for (_, tuple) in elements(gsup.get(1..).unwrap_or_default()).filter(|(iei, _)| *iei == ie::AUTH_TUPLE) {
+        for (_, tuple) in
+            elements(gsup.get(1..).unwrap_or_default()).filter(|(iei, _)| *iei == ie::AUTH_TUPLE)
+        {
             self.learn_tuple(tuple);
         }
     }
@@ -77,7 +79,9 @@ impl Vectors {
         add(Some(rand), named(b"GANNET-RAND-", number));
         add(of(ie::AUTN), named(b"GANNET-AUTN-", number));
         let keys = [(ie::CK, TEST_KEYS.ck.0.to_vec()), (ie::IK, TEST_KEYS.ik.0.to_vec())];
-        keys.into_iter().chain([(ie::KC, TEST_KEYS.kc().0.to_vec())]).for_each(|(iei, test)| add(of(iei), test));
+        keys.into_iter()
+            .chain([(ie::KC, TEST_KEYS.kc().0.to_vec())])
+            .for_each(|(iei, test)| add(of(iei), test));
         let res = of(ie::RES);
         let test = test_res(number, res.map_or(4, <[u8]>::len));
         // A message of GMM has the first four octets of RES in one element and the others in another one.
@@ -124,7 +128,10 @@ impl Vectors {
             let Some(rest) = octets.get_mut(at..) else { break };
             let Some(prefix) = rest.first_chunk::<PREFIX>() else { break };
             let found = self.by_prefix.get(prefix).and_then(|substitutes| {
-                substitutes.iter().filter(|known| rest.starts_with(&known.real)).max_by_key(|known| known.real.len())
+                substitutes
+                    .iter()
+                    .filter(|known| rest.starts_with(&known.real))
+                    .max_by_key(|known| known.real.len())
             });
             match found {
                 Some(found) => {
