@@ -11,10 +11,12 @@
 //! | [`frame`], [`kept`] | frames of a pool; octets that are kept for long, in memory of the node |
 //! | [`trace`], [`drops`] | log lines by category, drops by name |
 //! | [`tap`] | sees what goes in and what comes out, for a recording |
+//! | [`fabric`] | what stands between two parties in virtual time |
 //! | [`prefetch`], [`load`] | what a driver in real time tells of its processor |
 
 mod contract;
 pub mod drops;
+pub mod fabric;
 pub mod frame;
 pub mod kept;
 pub mod load;
