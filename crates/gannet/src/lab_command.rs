@@ -9,9 +9,10 @@ use gannet_lab::load::traffic::ANSWER_AFTER_MAX;
 use gannet_lab::mock_cipher::MockCipher;
 use gannet_lab::report::{Options, Size};
 use gannet_lab::{busy, ed, experiments, http, measure};
+use gannet_sim::replay::Replayed;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What the laboratory can be asked.
@@ -38,6 +39,11 @@ pub enum LabCommand {
         /// Exit 1 when a claim does not hold or is not shown
         #[arg(long)]
         strict: bool,
+    },
+    /// Run a recording of an SGSN again, in virtual time, and say where this program's SGSN gives something else
+    Replay {
+        /// What `gannet sgsn --record FILE` has written
+        file: PathBuf,
     },
     /// The whole chain of an experiment at a tiny size: is every packet accounted for?
     #[command(hide = true)]
@@ -188,6 +194,16 @@ pub struct DemoArguments {
     out: PathBuf,
 }
 
+/// Runs a recording again.
+fn replay(file: &Path) -> Result<ExitCode, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let replayed =
+        crate::sgsn::record::replay::run(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+    let Replayed { inputs, outputs, notes } = replayed;
+    gannet_rt::outln!("{}: {inputs} inputs, {outputs} outputs as recorded, {notes} remarks", file.display());
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Runs a command of the laboratory.
 ///
 /// # Errors
@@ -209,6 +225,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             let progress = std::io::stderr().is_terminal();
             experiment(&name, &Options { size, seed, out, progress }, strict)
         }
+        LabCommand::Replay { file } => replay(&file),
         LabCommand::Chain { candidate, check, out } => {
             let candidate = measure::Candidate::named(&candidate)
                 .ok_or_else(|| format!("there is no candidate '{candidate}'"))?;

@@ -36,7 +36,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run an SGSN
-    Sgsn(node::flags::Flags),
+    Sgsn(sgsn::SgsnFlags),
     /// Run a GGSN
     Ggsn(node::flags::Flags),
     /// Run cells and mobiles

@@ -10,15 +10,19 @@
 //! | [`timers`] | wake-ups of a node, and deadlines by name that move with what they concern |
 //! | [`frame`], [`kept`] | frames of a pool; octets that are kept for long, in memory of the node |
 //! | [`trace`], [`drops`] | log lines by category, drops by name |
+//! | [`tap`] | sees what goes in and what comes out, for a recording |
+//! | [`fabric`] | what stands between two parties in virtual time |
 //! | [`prefetch`], [`load`] | what a driver in real time tells of its processor |
 
 mod contract;
 pub mod drops;
+pub mod fabric;
 pub mod frame;
 pub mod kept;
 pub mod load;
 pub mod prefetch;
 pub mod rng;
+pub mod tap;
 pub mod time;
 pub mod timers;
 pub mod trace;

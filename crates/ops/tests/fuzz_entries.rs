@@ -6,32 +6,34 @@
 mod entries;
 
 use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-/// The beginnings of messages, so that generated octets come further than the first element.
-const SEEDS: &[(&str, &[u8])] = &[
-    ("ctrl", b"\x05GET 1 rate_ctr.abs.sgsn.0.attached"),
-    ("ctrl", b"\x01SET 2 list value"),
-    ("gsup", b"\x0c\x01\x08\x00\x01\x01\x00\x00\x00\x00\xf1\x28\x01\x01"),
-    ("gsup", b"\x02\x00\x02\xfe\x05\x00\x00\x0d\xee\x05\x08\x01\x08\x00\x01\x01\x00\x00\x00\x00\xf1"),
-    ("sns", b"\x06\x00\x04\x82\x01\x01\x01\x01\x01\x00\x02\x03\x00\x08"),
-    ("sns", b"\x03\x01\x04\x82\x01\x01\x05\x88\x0a\x00\x00\x01\x59\xd8\x01\x01"),
-    ("gtp_v0", b"\x1e\x10\x00\x0a\x00\x01\x00\x00\xff\xff\xff\xff\x00\x01\x01\x00\x00\x00\x10\xf5\x06\x0b\x92\x1f\x0e\x01\x0f\xff\x10\x00\x01"),
-    ("gtp", b"\x32\x10\x00\x04\x00\x00\x00\x00\x00\x01\x00\x00"),
-    ("ns", b"\x02\x00\x81\x00\x01\x82\x00\x01\x04\x82\x00\x01"),
-    ("sndcp_links", COMES_BACK),
-];
+type Seed = (fn(&[u8]), Vec<u8>);
+
+/// What `fuzz/seeds` has: a directory for each target, where every fuzzer begins too.
+static SEEDS: LazyLock<Vec<Seed>> = LazyLock::new(|| {
+    let targets = entries::ALL.iter().map(|(name, entry)| (*entry, seeds_of(name)));
+    targets.flat_map(|(entry, seeds)| seeds.into_iter().map(move |seed| (entry, seed))).collect()
+});
+
+fn fuzz() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+}
+
+fn seeds_of(target: &str) -> Vec<Vec<u8>> {
+    let directory = std::fs::read_dir(fuzz().join("seeds").join(target)).expect("each target has seeds");
+    let mut paths: Vec<PathBuf> = directory.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).expect("a seed")).collect()
+}
 
 /// LL-ESTABLISH.confirm, three N-PDUs, the last two of which LLC refuses, and the first comes back. Then all goes out again.
 const COMES_BACK: &[u8] = b"\x00\x02\x09\x06\x0b\x00a\x06\x0b\x00b\x08\x0b\xe0cd\x04\x11\x02\x02\x10\x02\x09";
 
-fn entry(name: &str) -> fn(&[u8]) {
-    let found = entries::ALL.iter().find(|(own, _)| *own == name);
-    found.map(|(_, entry)| *entry).expect("an entry")
-}
-
 #[test]
 fn each_target_has_its_entry_and_its_place() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let root = fuzz();
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let mut targets: Vec<String> = std::fs::read_dir(root.join("fuzz_targets"))
         .unwrap()
@@ -41,6 +43,19 @@ fn each_target_has_its_entry_and_its_place() {
     assert_eq!(targets, entries::ALL.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>());
     for target in targets {
         assert!(manifest.contains(&format!("\nname = \"{target}\"\n")), "{target} is not in fuzz/Cargo.toml");
+    }
+}
+
+/// Nothing panics on a seed, and what parses is emitted and parses to the same again.
+#[test]
+fn every_entry_takes_its_seeds() {
+    for (name, entry) in entries::ALL {
+        let seeds = seeds_of(name);
+        assert!(!seeds.is_empty(), "{name} has no seed");
+        for seed in seeds {
+            assert!((1..=2048).contains(&seed.len()), "{name}: the fuzzer takes no more than 2048 octets");
+            entry(&seed);
+        }
     }
 }
 
@@ -75,6 +90,7 @@ fn what_llc_refuses_and_what_it_returns_goes_out_again() {
     let lens = |given: Vec<String>| given.iter().map(String::len).collect::<Vec<_>>();
     assert_eq!(lens(given(&[&confirm, &cut, &refused, &confirm])), [497, 301, 497, 301]);
     assert_eq!([&[0], &*confirm, &all, &refused, &returned, &confirm].concat(), COMES_BACK);
+    assert!(seeds_of("sndcp_links").iter().any(|seed| seed == COMES_BACK));
 }
 
 proptest! {
@@ -93,8 +109,8 @@ proptest! {
         cut in any::<prop::sample::Index>(),
         is_cut in any::<bool>(),
     ) {
-        let (name, seed) = SEEDS[seed];
-        let mut octets = [seed, &more].concat();
+        let (entry, seed) = &SEEDS[seed];
+        let mut octets = [&seed[..], &more].concat();
         for (place, octet) in changes {
             let place = place.index(octets.len());
             octets[place] = octet;
@@ -102,6 +118,6 @@ proptest! {
         if is_cut {
             octets.truncate(cut.index(octets.len()));
         }
-        entry(name)(&octets);
+        entry(&octets);
     }
 }

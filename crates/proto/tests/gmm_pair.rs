@@ -7,8 +7,10 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use gannet_machine::drops::Drop;
+use gannet_machine::fabric::link::LinkProfile;
+use gannet_machine::fabric::{Cargo, Path};
 use gannet_machine::rng::Rng;
-use gannet_machine::time::{Duration, Instant};
+use gannet_machine::time::Duration;
 use gannet_machine::trace::Quiet;
 use gannet_machine::{Batch, Surroundings};
 use gannet_proto::auth::{AcceptAll, AuthDecision, AuthService};
@@ -20,30 +22,46 @@ use gannet_proto::gmm::{Cell, MmState, TemporaryIdentity};
 use gannet_wire::id::{Bvci, CellId, Imsi, Nsapi, Nsei, PTmsi, Plmn, Rai, Tlli};
 use gannet_wire::l3::ie::{DetachTypeMt, MobileIdentity, PTmsiSignature};
 use gannet_wire::l3::{Direction, GmmMessage, L3Message};
-use std::collections::BTreeMap;
 
-/// What the links do to a message, as probabilities, and the longest delay.
-#[derive(Clone, Copy)]
-struct Weather {
-    loss: f64,
-    duplication: f64,
-    delay_ms_max: u64,
+/// Each message has a delay of its own, up to so many milliseconds.
+const fn weather(loss: f64, duplication: f64, delay_ms_max: u64) -> LinkProfile {
+    LinkProfile {
+        rate_octets_per_s: None,
+        delay: Duration::from_millis(5),
+        reorder_delay: Duration::from_millis(delay_ms_max),
+        loss,
+        duplication,
+        reordering: 1.0,
+        damage: 0.0,
+        mtu: None,
+    }
 }
 
-const GOOD: Weather = Weather { loss: 0.0, duplication: 0.0, delay_ms_max: 50 };
+const GOOD: LinkProfile = weather(0.0, 0.0, 50);
 
+#[derive(Clone)]
 enum Travelling {
     Uplink { octets: Option<Vec<u8>>, from: Uplink },
     Downlink { octets: Vec<u8>, tlli: Tlli, cell: Cell },
     Paging { ptmsi: Option<PTmsi>, imsi: Imsi, rai: Rai },
 }
 
+impl Cargo for Travelling {
+    fn octets(&mut self) -> &mut [u8] {
+        match self {
+            Self::Uplink { octets, .. } => octets.as_deref_mut().unwrap_or_default(),
+            Self::Downlink { octets, .. } => octets,
+            Self::Paging { .. } => &mut [],
+        }
+    }
+}
+
 struct Pair {
     around: Surroundings<Quiet>,
     dice: Rng,
-    weather: Weather,
-    travelling: BTreeMap<(Instant, u64), Travelling>,
-    sequence: u64,
+    /// Both ways.
+    path: Path<Travelling>,
+    ptmsis: u32,
     mobile: GmmMsContext,
     mobile_cfg: GmmMsConfig,
     /// The mobile's TLLIs, as its LLC knows them.
@@ -62,14 +80,13 @@ fn cell(index: u16) -> Cell {
 }
 
 impl Pair {
-    fn new(seed: u64, weather: Weather) -> Self {
+    fn new(seed: u64, weather: LinkProfile) -> Self {
         let imsi: Imsi = "001010000000042".parse().unwrap();
         Self {
             around: Surroundings::new(seed, 0, Quiet::default()),
             dice: Rng::seeded(seed ^ 0x5eed),
-            weather,
-            travelling: BTreeMap::new(),
-            sequence: 0,
+            path: Path::new(weather),
+            ptmsis: 0,
             mobile: GmmMsContext::new(imsi, None),
             mobile_cfg: GmmMsConfig { combined: (seed / 4).is_multiple_of(2), ..GmmMsConfig::default() },
             tllis: Vec::new(),
@@ -80,27 +97,19 @@ impl Pair {
         }
     }
 
-    fn send(&mut self, make: impl Fn() -> Travelling) {
-        let copies = if self.dice.chance(self.weather.duplication) { 2 } else { 1 };
-        for _ in 0..copies {
-            if self.dice.chance(self.weather.loss) {
-                continue;
-            }
-            let delay = Duration::from_millis(5 + self.dice.below(self.weather.delay_ms_max));
-            self.sequence += 1;
-            self.travelling.insert((self.around.now + delay, self.sequence), make());
-        }
+    fn send(&mut self, what: Travelling) {
+        self.path.carry(self.around.now, &mut self.dice, what);
     }
 
     fn uplink(&mut self, octets: Option<Vec<u8>>, tlli: Tlli) {
         let Some(cell) = self.cell else { return };
-        self.send(|| Travelling::Uplink { octets: octets.clone(), from: Uplink { tlli, cell } });
+        self.send(Travelling::Uplink { octets, from: Uplink { tlli, cell } });
     }
 
     fn downlink(&mut self, message: &GmmMessage, tlli: Tlli, cell: Cell) {
         let mut octets = Vec::new();
         L3Message::from(message.clone()).emit(&mut octets);
-        self.send(|| Travelling::Downlink { octets: octets.clone(), tlli, cell });
+        self.send(Travelling::Downlink { octets, tlli, cell });
     }
 
     fn mobile_event(&mut self, event: GmmMsEvent) {
@@ -209,8 +218,8 @@ impl Pair {
                     None
                 }
                 GmmAction::AllocatePtmsi => {
-                    self.sequence += 1;
-                    let ptmsi = PTmsi(0xc000_0000 | u32::try_from(self.sequence).unwrap());
+                    self.ptmsis += 1;
+                    let ptmsi = PTmsi(0xc000_0000 | self.ptmsis);
                     let signature = Some(PTmsiSignature(self.dice.u32() & 0x00ff_ffff));
                     Some(GmmEvent::PtmsiAllocated(Some(TemporaryIdentity::new(ptmsi, signature))))
                 }
@@ -227,7 +236,7 @@ impl Pair {
                     None
                 }
                 GmmAction::Page { imsi, ptmsi, rai, .. } => {
-                    self.send(|| Travelling::Paging { ptmsi, imsi, rai });
+                    self.send(Travelling::Paging { ptmsi, imsi, rai });
                     None
                 }
                 GmmAction::Released => {
@@ -297,14 +306,14 @@ impl Pair {
         loop {
             let network = self.network.iter().filter_map(|context| context.deadlines().next()).min();
             let mobile = self.mobile.deadlines.next();
-            let message = self.travelling.first_key_value().map(|((at, _), _)| *at);
+            let message = self.path.next();
             let Some(next) = [network, mobile, message].into_iter().flatten().min() else { break };
             if next > until {
                 break;
             }
             self.around.now = next.max(self.around.now);
             if message == Some(next) {
-                let (_, what) = self.travelling.pop_first().unwrap();
+                let what = self.path.arrived(self.around.now).unwrap();
                 self.arrive(what);
             } else if mobile == Some(next) {
                 let mut out = Batch::default();
@@ -422,7 +431,7 @@ impl Pair {
 }
 
 /// A mobile that has gone through the weather, which is good again.
-fn weathered(seed: u64, weather: Weather) -> Pair {
+fn weathered(seed: u64, weather: LinkProfile) -> Pair {
     let mut pair = Pair::new(seed, weather);
     pair.select(0);
     pair.mobile_event(GmmMsEvent::Attach);
@@ -431,17 +440,13 @@ fn weathered(seed: u64, weather: Weather) -> Pair {
         pair.run(secs);
         pair.something();
     }
-    pair.weather = GOOD;
+    pair.path.link.profile = GOOD;
     pair.mobile_event(GmmMsEvent::Access { barred: false });
     pair
 }
 
-const BAD: [Weather; 4] = [
-    Weather { loss: 0.0, duplication: 0.0, delay_ms_max: 500 },
-    Weather { loss: 0.3, duplication: 0.0, delay_ms_max: 500 },
-    Weather { loss: 0.1, duplication: 0.3, delay_ms_max: 4_000 },
-    Weather { loss: 0.5, duplication: 0.2, delay_ms_max: 20_000 },
-];
+const BAD: [LinkProfile; 4] =
+    [weather(0.0, 0.0, 500), weather(0.3, 0.0, 500), weather(0.1, 0.3, 4_000), weather(0.5, 0.2, 20_000)];
 
 /// Three hours hold the longest wait there is: T3302, periodic updates, and the implicit detach.
 const THREE_HOURS: u64 = 3 * 3600;
@@ -493,7 +498,7 @@ fn the_same_seed_gives_the_same_run() {
         let mut pair = weathered(seed, BAD[3]);
         pair.run(THREE_HOURS);
         let drops: Vec<(Drop, u64)> = pair.around.trace.drops.raised().collect();
-        (pair.mobile, pair.network, drops, pair.sequence)
+        (pair.mobile, pair.network, drops, pair.path.carried)
     };
     assert_eq!(run(7), run(7));
 }

@@ -9,6 +9,8 @@ use crate::watch::KernelPath;
 use core::fmt;
 use core::marker::PhantomData;
 use gannet_machine::frame::FramePool;
+use gannet_machine::rng::Rng;
+use gannet_machine::tap::Tap;
 use gannet_machine::time::Instant;
 use gannet_machine::{Context, Machine};
 use gannet_trace::pcapng::Recorder;
@@ -77,6 +79,7 @@ impl Access<'_> {
     ) -> Option<(&mut M, Context<'_>)> {
         let driver: &mut Driver<M> = self.drivers.get_mut(id.index)?.as_any().downcast_mut()?;
         driver.touched = true;
+        driver.note(self.io.now, "touched past its inputs");
         let context = Context {
             now: self.io.now,
             rng: &mut driver.rng,
@@ -86,6 +89,17 @@ impl Access<'_> {
             prefetch: crate::prefetch::PREFETCH,
         };
         Some((&mut driver.machine, context))
+    }
+
+    /// Has a machine's inputs and outputs seen from now on, and lends it these dice; false for the number of another loop's
+    /// machine.
+    pub fn set_tap<M: Machine + 'static>(
+        &mut self,
+        id: MachineId<M>,
+        tap: Box<dyn Tap<M>>,
+        dice: Rng,
+    ) -> bool {
+        self.driver(id).map(|driver| (driver.tap, driver.rng) = (Some(tap), dice)).is_some()
     }
 
     /// Gives a command to a machine; false for the number of another loop's machine.

@@ -5,6 +5,7 @@ use crate::outside::Outside;
 use crate::prefetch::PREFETCH;
 use core::any::Any;
 use gannet_machine::rng::Rng;
+use gannet_machine::tap::Tap;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::{TimerKey, Timers};
 use gannet_machine::trace::{Category, Level, TraceSink as _};
@@ -25,6 +26,8 @@ pub(crate) struct Driver<M: Machine> {
     inputs: Batch<Input<M::Command>>,
     outputs: Batch<Output<M::Event, M::Rule>>,
     on_event: OnEvent<M>,
+    /// Sees what goes in and comes out, where that is recorded.
+    pub(crate) tap: Option<Box<dyn Tap<M>>>,
     /// Someone touched the machine, so it may have something to say without an input.
     pub(crate) touched: bool,
     /// Its slice was over before its work: it goes on in the next turn.
@@ -78,6 +81,7 @@ impl<M: Machine> Driver<M> {
             inputs: Batch::with_capacity(256),
             outputs: Batch::with_capacity(256),
             on_event,
+            tap: None,
             touched: true,
             unfinished: false,
             held: false,
@@ -88,6 +92,17 @@ impl<M: Machine> Driver<M> {
 
     pub(crate) fn command(&mut self, command: M::Command) {
         self.inputs.push(Input::Command(command));
+    }
+
+    /// Tells the tap what no input says.
+    pub(crate) fn note(&mut self, now: Instant, what: &str) {
+        note(&mut self.tap, now, what);
+    }
+}
+
+fn note<M: Machine>(tap: &mut Option<Box<dyn Tap<M>>>, now: Instant, what: &str) {
+    if let Some(tap) = tap {
+        tap.notes(now, what);
     }
 }
 
@@ -160,9 +175,13 @@ impl<M: Machine<Rule: Into<RuleChange>> + 'static> AnyDriver for Driver<M> {
         if short_of_time != self.short_of_time {
             self.short_of_time = short_of_time;
             self.machine.set_short_of_time(short_of_time);
+            note(&mut self.tap, io.now, if short_of_time { "short of time" } else { "time again" });
         }
         let mut from = began;
         if !self.inputs.is_empty() {
+            if let Some(tap) = &mut self.tap {
+                self.inputs.iter().for_each(|input| tap.takes(io.now, &self.machine, input));
+            }
             self.machine.handle_input(&mut cx, &mut self.inputs);
             from = io.clock.now();
             io.turn_cost.was_other(from.since(began));
@@ -174,6 +193,7 @@ impl<M: Machine<Rule: Into<RuleChange>> + 'static> AnyDriver for Driver<M> {
             if held != self.held {
                 self.held = held;
                 self.machine.hold_back(held);
+                note(&mut self.tap, io.now, if held { "held back" } else { "held back no more" });
             }
             let mut cx = Context {
                 now: io.now,
@@ -184,6 +204,10 @@ impl<M: Machine<Rule: Into<RuleChange>> + 'static> AnyDriver for Driver<M> {
                 prefetch: PREFETCH,
             };
             self.machine.poll_output(&mut cx, &mut self.outputs);
+            if let Some(tap) = &mut self.tap {
+                self.outputs.iter().for_each(|output| tap.gives(io.now, &self.machine, output));
+                tap.rests();
+            }
             if self.outputs.is_empty() && !self.machine.has_work() {
                 return;
             }

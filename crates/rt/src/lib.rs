@@ -104,6 +104,7 @@ pub use companion::{Companion, Datagrams};
 pub use event_loop::{EventLoop, LoopConfig};
 pub use gannet_demux::{FlowCounters, Ring};
 pub use gannet_machine::load::LoopTime;
+pub use gannet_trace::lines::{LineStatus, LineWriter};
 pub use history::{DROPS_PER_MOBILE, DropHistory, Happened};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
 pub use network_namespace::{NetworkNamespace, device_setting};

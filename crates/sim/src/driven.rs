@@ -3,6 +3,7 @@
 use gannet_machine::frame::{Frame, FramePool};
 use gannet_machine::prefetch::Prefetch;
 use gannet_machine::rng::Rng;
+use gannet_machine::tap::Tap;
 use gannet_machine::time::Instant;
 use gannet_machine::timers::Timers;
 use gannet_machine::trace::TraceSink;
@@ -71,6 +72,8 @@ pub struct Driven<M: Machine, T> {
     pub rules: RuleBook,
     /// How often one of them contradicted those before.
     pub contradictions: u64,
+    /// Sees what goes in and comes out, where that is recorded.
+    pub tap: Option<Box<dyn Tap<M>>>,
     rng: Rng,
     timers: Timers,
     woken: Woken,
@@ -88,6 +91,7 @@ impl<M: Machine<Rule: Into<RuleChange>>, T: TraceSink> Driven<M, T> {
             trace,
             rules: RuleBook::default(),
             contradictions: 0,
+            tap: None,
             rng,
             timers: Timers::with_capacity(1024),
             woken: Woken::default(),
@@ -116,6 +120,10 @@ impl<M: Machine<Rule: Into<RuleChange>>, T: TraceSink> Driven<M, T> {
         let result = action(&mut self.machine, &mut cx);
         loop {
             self.machine.poll_output(&mut cx, &mut self.outputs);
+            if let Some(tap) = &mut self.tap {
+                self.outputs.iter().for_each(|output| tap.gives(now, &self.machine, output));
+                tap.rests();
+            }
             while let Some(output) = self.outputs.pop() {
                 match output {
                     Output::Transmit { port, peer, frame } => sent(Emission { port, peer, frame }),
@@ -141,8 +149,30 @@ impl<M: Machine<Rule: Into<RuleChange>>, T: TraceSink> Driven<M, T> {
         sent: impl FnMut(Emission),
         told: impl FnMut(M::Event),
     ) {
+        self.inputs.push(input);
+        self.take_inputs(now, sent, told);
+    }
+
+    /// Gives the wake-ups that are due at `now`, and behind them all of `inputs`, as one batch.
+    pub fn turn(
+        &mut self,
+        now: Instant,
+        inputs: &mut Batch<Input<M::Command>>,
+        sent: impl FnMut(Emission),
+        told: impl FnMut(M::Event),
+    ) {
+        while let Some(key) = self.timers.pop_due(now) {
+            self.inputs.push(Input::Timeout(key));
+        }
+        self.inputs.append(inputs);
+        self.take_inputs(now, sent, told);
+    }
+
+    fn take_inputs(&mut self, now: Instant, sent: impl FnMut(Emission), told: impl FnMut(M::Event)) {
         let mut inputs = core::mem::take(&mut self.inputs);
-        inputs.push(input);
+        if let Some(tap) = &mut self.tap {
+            inputs.iter().for_each(|input| tap.takes(now, &self.machine, input));
+        }
         self.act(now, |machine, cx| machine.handle_input(cx, &mut inputs), sent, told);
         self.inputs = inputs;
     }

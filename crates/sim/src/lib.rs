@@ -5,6 +5,7 @@
 
 pub mod driven;
 pub mod gprs;
-pub mod link;
 pub mod processor;
-pub mod queue;
+pub mod replay;
+
+pub use gannet_machine::fabric::{link, queue};

@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("demux", &["wire", "machine", "qos", "proto"]),
     ("rt", &["wire", "machine", "qos", "proto", "trace", "demux"]),
     ("lab", &["wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux"]),
-    ("gannet", &["wire", "machine", "qos", "proto", "node", "ops", "rt", "lab", "demux"]),
+    ("gannet", &["wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux"]),
     ("testkit", &[]),
 ];
 

@@ -103,6 +103,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         paths,
         config: node,
         ciphers: gannet_rt::gea::best(),
+        record: None,
     })
 }
 

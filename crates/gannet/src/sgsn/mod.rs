@@ -6,6 +6,7 @@ mod known;
 mod mapping;
 mod operate;
 mod paths;
+pub mod record;
 mod service;
 mod show;
 mod store;
@@ -27,7 +28,8 @@ use gannet_wire::gtp;
 #[cfg(test)]
 pub use mapping::link_to_hlr;
 use paths::Paths;
-use std::path::Path;
+use record::Record;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use store::{Keeper, Opened, StoreService};
 
@@ -48,6 +50,7 @@ pub struct SgsnNode {
     binds: Vec<(String, SocketAddr)>,
     store: Option<Rc<RefCell<Keeper>>>,
     records: Rc<RefCell<Records>>,
+    record: Option<Record>,
 }
 
 /// The node's configuration, and the sockets of NS with their names.
@@ -59,6 +62,8 @@ pub struct Plan {
     paths: Paths,
     /// Ciphers LL-PDUs, many at once.
     ciphers: &'static dyn BatchCipher,
+    /// Where everything that the node takes and gives is recorded.
+    record: Option<PathBuf>,
 }
 
 impl SgsnNode {
@@ -98,7 +103,8 @@ impl Node for SgsnNode {
     }
 
     fn build(plan: Plan, config: &ops::SgsnConfig, node: &mut EventLoop) -> Result<Self, String> {
-        let Plan { config: mut node_config, mut binds, mut paths, ciphers, .. } = plan;
+        let Plan { config: mut node_config, mut binds, mut paths, ciphers, record, .. } = plan;
+        let mut record = record.map(|path| Record::create(&path, config)).transpose()?;
         let whose = Whose { node: "sgsn", address: node_config.gtp_address };
         let store = open_store(config, whose)?;
         node_config.restart_counter = match store.as_ref().and_then(Opened::counter) {
@@ -110,10 +116,14 @@ impl Node for SgsnNode {
             Some(key) => key,
             None => crate::node::new_teid_key()?,
         };
+        let mut seed = node_seed()?;
+        if let Some(dice) = record.as_ref().map(Record::dice) {
+            node_config = record::with_dice(node_config, &dice);
+            seed = dice.tables;
+        }
         paths.set_teid_key(node_config.teid_key);
         let (gtp_address, restart_counter) = (node_config.gtp_address, node_config.restart_counter);
         let second_address = node_config.gtp_second_address;
-        let seed = node_seed()?;
         let records = Rc::new(RefCell::new(Records::default()));
         records.borrow_mut().begin(&config.charging, config.common.ctrl.is_some(), node.access().log())?;
         let taken = Rc::clone(&records);
@@ -125,6 +135,9 @@ impl Node for SgsnNode {
         });
         if let Some((sgsn, mut cx)) = node.access().machine_and_context(machine) {
             sgsn.charge(&mut cx, charging::interval(&config.charging));
+        }
+        if let Some(record) = &mut record {
+            record.begin(config, restart_counter, machine, node);
         }
         // Before any packet comes: nobody is a stranger who was here.
         let store = store.map(|store| store.restore(restart_counter, machine, node)).transpose()?;
@@ -154,7 +167,7 @@ impl Node for SgsnNode {
             let service = StoreService(Rc::clone(keeper));
             node.add_service(Box::new(service)).map_err(|error| format!("store: {error}"))?;
         }
-        Ok(Self { machine, gtp_address, restart_counter, binds, store, records })
+        Ok(Self { machine, gtp_address, restart_counter, binds, store, records, record })
     }
 
     fn reconfigure(
@@ -262,6 +275,7 @@ impl Node for SgsnNode {
             access.machine(self.machine).is_none_or(|sgsn| sgsn.gb().flow.queued_pdus() == 0) && written;
         if is_over {
             self.records.borrow().farewell(access.log());
+            self.record.iter().for_each(|record| record.farewell(access.log()));
         }
         is_over
     }
@@ -299,12 +313,23 @@ fn tell(event: &SgsnEvent, outside: &mut Outside<'_>) {
     }
 }
 
+/// The flags of `gannet sgsn`.
+#[derive(Debug, clap::Args)]
+pub struct SgsnFlags {
+    #[command(flatten)]
+    flags: Flags,
+    /// Record what the node takes and gives as lines that can be run again, without any key
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
 /// Runs `gannet sgsn`.
 ///
 /// # Errors
 /// A sentence for the person.
-pub fn run(flags: Flags) -> Result<std::process::ExitCode, String> {
-    node::run::<SgsnNode>(flags)
+pub fn run(flags: SgsnFlags) -> Result<std::process::ExitCode, String> {
+    let SgsnFlags { flags, record } = flags;
+    node::run_with::<SgsnNode>(flags, |plan, _| plan.record = record)
 }
 
 /// The same with another cipher service, and what there is to say about it.

@@ -13,6 +13,7 @@ mod laboratory;
 mod load;
 mod memory;
 mod operation;
+mod recording;
 mod statistics;
 mod transfers;
 mod upkeep;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
                 laboratory::CASES,
                 load::CASES,
                 memory::CASES,
+                recording::CASES,
                 statistics::CASES,
                 transfers::CASES,
                 uplink::CASES,

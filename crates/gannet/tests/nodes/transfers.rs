@@ -41,13 +41,13 @@ pub const CASES: &[Case] = &[
 const OCTETS: usize = 200_000;
 const BSS_VTY: &str = "127.0.0.1:4290";
 /// The GGSN's end of its device.
-const HOST: &str = "198.51.100.1";
+pub const HOST: &str = "198.51.100.1";
 /// Nothing takes longer without a word.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// What the radio loses is repeated by T3310, T3360 and T3350, or by T3380 after 30 s, and may be lost again.
 const ACTIVATION_PATIENCE: Duration = Duration::from_secs(300);
 /// Ki or K of the first mobile, who is user 1 of the laboratory's HLR, and that of user 0.
-const KI: &str = "47616e6e65742773206c6f6164000001";
+pub const KI: &str = "47616e6e65742773206c6f6164000001";
 const KI_OF_USER_0: &str = "47616e6e65742773206c6f6164000000";
 /// OPc of all mobiles that have a USIM.
 const OPC: &str = "63bfa50ee6523365ff14c1f45f88737d";
@@ -56,11 +56,11 @@ const OPC: &str = "63bfa50ee6523365ff14c1f45f88737d";
 const RFC1144: (&str, &str) = ("rfc1144", "slots 16");
 const V42BIS: (&str, &str) = ("v42bis", "direction both codewords 2048 strlen 20");
 
-struct Combination {
-    class: u8,
-    gea: u8,
-    compression: &'static [(&'static str, &'static str)],
-    loss: u8,
+pub struct Combination {
+    pub class: u8,
+    pub gea: u8,
+    pub compression: &'static [(&'static str, &'static str)],
+    pub loss: u8,
 }
 
 /// Half text, half what cannot be compressed.
@@ -161,31 +161,53 @@ fn exchange(stream: &mut TcpStream, first: bool) {
     }
 }
 
+/// GGSN, HLR, SGSN and BSS with one mobile that has a context.
+pub struct Chain {
+    pub radio: Netns,
+    core: Netns,
+    pub nodes: Vec<(&'static str, Node)>,
+    _hlr: Server,
+}
+
+impl Chain {
+    /// With `more` flags for the SGSN.
+    pub fn start(directory: &TempDir, combination: &Combination, more: &[&str]) -> Self {
+        let (radio, core) = (Netns::new("transfers-radio"), Netns::new("transfers-core"));
+        radio.join(("gb0", "192.0.2.1/30"), &core, ("gb1", "192.0.2.2/30"));
+        let hlr = combination.hlr();
+        let hlr = within(&core, || Server::start("127.0.0.4:4222".parse().unwrap(), hlr).unwrap());
+        let mut chain = Self { radio, core, nodes: Vec::new(), _hlr: hlr.join().unwrap() };
+        for (name, text) in combination.configs(&directory.path().display().to_string()) {
+            let config = file(directory, &format!("{name}.cfg"), &text);
+            let netns = if name == "bss" { &chain.radio } else { &chain.core };
+            let mut command = netns.command(GANNET);
+            command.args([name, "-c", &config]).current_dir(directory.path());
+            if name == "sgsn" {
+                command.args(more);
+            }
+            chain.nodes.push((name, Node::spawn(directory, "", command, name)));
+        }
+        let is_active = || chain.vty("show mobile 1").filter(|text| text.contains("pdp-active"));
+        wait_within(ACTIVATION_PATIENCE, "the context", is_active);
+        chain
+    }
+
+    /// What the BSS answers.
+    pub fn vty(&self, command: &str) -> Option<String> {
+        let output = self.radio.command(GANNET).args(["vty", BSS_VTY, command]).output().unwrap();
+        output.status.success().then(|| said(&output))
+    }
+}
+
 fn transfer(combination: &Combination) {
     let directory = TempDir::new("gannet-transfers");
-    let (radio, core) = (Netns::new("transfers-radio"), Netns::new("transfers-core"));
-    radio.join(("gb0", "192.0.2.1/30"), &core, ("gb1", "192.0.2.2/30"));
-    let hlr = combination.hlr();
-    let hlr = within(&core, || Server::start("127.0.0.4:4222".parse().unwrap(), hlr).unwrap());
-    let _hlr = hlr.join().unwrap();
-    let mut nodes = Vec::new();
-    for (name, text) in combination.configs(&directory.path().display().to_string()) {
-        let config = file(&directory, &format!("{name}.cfg"), &text);
-        let netns = if name == "bss" { &radio } else { &core };
-        let mut command = netns.command(GANNET);
-        command.args([name, "-c", &config]).current_dir(directory.path());
-        nodes.push((name, Node::spawn(&directory, "", command, name)));
-    }
-    let vty = |command: &str| {
-        let output = radio.command(GANNET).args(["vty", BSS_VTY, command]).output().unwrap();
-        output.status.success().then(|| said(&output))
-    };
-    let is_active = || vty("show mobile 1").filter(|text| text.contains("pdp-active"));
-    wait_within(ACTIVATION_PATIENCE, "the context", is_active);
+    let chain = Chain::start(&directory, combination, &[]);
+    let vty = |command: &str| chain.vty(command);
+    let Chain { radio, core, nodes, .. } = &chain;
     radio.ip(&["route", "replace", &format!("{HOST}/32"), "dev", "ms0"]);
-    let listener = within(&core, || TcpListener::bind((HOST, 4711)).unwrap()).join().unwrap();
-    let server = within(&core, move || serve(&listener));
-    let client = within(&radio, || exchange(&mut TcpStream::connect((HOST, 4711)).unwrap(), false));
+    let listener = within(core, || TcpListener::bind((HOST, 4711)).unwrap()).join().unwrap();
+    let server = within(core, move || serve(&listener));
+    let client = within(radio, || exchange(&mut TcpStream::connect((HOST, 4711)).unwrap(), false));
     let logs =
         || -> String { nodes.iter().map(|(name, node)| format!("== {name}\n{}", node.log())).collect() };
     let (client, server) = (client.join(), server.join());

@@ -23,6 +23,7 @@
 //! | [`subscribers`] | who may be served, and what the HLR says of him |
 //! | [`relocation`] | a mobile leaves or arrives as octets |
 //! | [`charging`] | what each context has used, for who charges for it |
+//! | [`recording`] | what it takes and gives, as lines |
 //! | [`durable`] | which mobiles are to be kept for the time after a restart |
 //! | [`show`] | what an operator sees |
 //!
@@ -41,6 +42,7 @@ pub mod mobile;
 pub mod operation;
 mod owner;
 pub mod quality;
+pub mod recording;
 pub mod relocation;
 pub mod show;
 pub mod subscribers;

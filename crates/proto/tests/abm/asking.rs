@@ -229,7 +229,7 @@ fn layer_3_has_it_asked_where_it_waits() {
     pair.pass(WITHIN * 2);
     assert_eq!((give(&mut pair, 1, EACH), give(&mut pair, 3, EACH)), (1, 0));
     for asked in [1, 0] {
-        let Pair { sgsn, .. } = &mut pair;
+        let (_, sgsn) = pair.ends();
         sgsn.llc.request_acknowledgement(&mut sgsn.around.context(), SAPI, &mut sgsn.out);
         sgsn.drain();
         assert_eq!(asking(&pair), asked, "once");

@@ -23,7 +23,7 @@ fn transfer(options: Options, k: u8, seed: u64, round_trip_ms: u64, loss: f64) -
     let badness = Badness { loss, ..Badness::default() };
     let latency = Duration::from_micros(round_trip_ms * 500);
     let mut pair = Pair::new(seed, latency, badness, Ciphering::NONE, &terms(options, windows(k, 0)));
-    pair.down.octets_per_s = Some(20_000);
+    pair.down.link.profile.rate_octets_per_s = Some(20_000);
     (pair.ms.insists, pair.sgsn.insists) = (true, true);
     pair.sgsn.length = |_| 500;
     pair.sgsn.offered = UNITS;

@@ -6,7 +6,8 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use gannet_machine::drops::Drop;
-use gannet_machine::rng::Rng;
+use gannet_machine::fabric::link::LinkProfile;
+use gannet_machine::fabric::{self, Cargo, Party};
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::TimerKey;
 use gannet_machine::trace::Quiet;
@@ -15,7 +16,7 @@ use gannet_proto::llc::abm::{Options, State, Timing, Windows};
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, Terms};
 use gannet_wire::id::{Sapi, Tlli};
 use gannet_wire::llc::{Control, Header};
-use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 
 pub const SAPI: Sapi = Sapi(3);
 const LLC: TimerKey = TimerKey { owner: 0, slot: 1, generation: 0 };
@@ -216,173 +217,109 @@ pub struct Badness {
     pub damage: f64,
 }
 
-/// One direction of a path. What it carries keeps its order but where it says otherwise; and nothing overtakes a U frame,
-/// from whose numbers those of other frames start again.
-pub struct Direction {
-    pub latency: Duration,
-    pub badness: Badness,
-    pub is_cut: bool,
-    /// Octets that it carries in a second, where that is limited; what is more waits.
-    pub octets_per_s: Option<u64>,
-    free_at: Instant,
-    pub carried: u64,
-    last: Instant,
-    barrier: Instant,
-    queue: BTreeMap<(Instant, u64), Vec<u8>>,
-    sequence: u64,
-}
-
-impl Direction {
-    pub fn new(latency: Duration, badness: Badness) -> Self {
-        let start = Instant::ZERO;
-        Self {
-            latency,
-            badness,
-            is_cut: false,
-            octets_per_s: None,
-            free_at: start,
-            carried: 0,
-            last: start,
-            barrier: start,
-            queue: BTreeMap::new(),
-            sequence: 0,
-        }
-    }
-
-    /// When the last octet has left.
-    fn leaves_at(&mut self, now: Instant, octets: usize) -> Instant {
-        let Some(rate) = self.octets_per_s else { return now };
-        self.free_at = self.free_at.max(now) + Duration(octets as u64 * 1_000_000_000 / rate);
-        self.free_at
-    }
-
-    fn carry(&mut self, now: Instant, rng: &mut Rng, mut octets: Vec<u8>) {
-        let now = self.leaves_at(now, octets.len());
-        if self.is_cut || rng.chance(self.badness.loss) {
-            return;
-        }
-        self.carried += 1;
-        let is_u = matches!(Header::parse(&octets).unwrap().header.control, Control::U { .. });
-        let Duration(latency) = self.latency;
-        let late = if rng.chance(self.badness.reordering) && !is_u { 1 + rng.below(latency) } else { 0 };
-        let at = (now + Duration(latency + late)).max(self.barrier);
-        let at = if is_u { at.max(self.last) + Duration(1) } else { at };
-        if is_u {
-            self.barrier = at + Duration(2);
-        }
-        self.last = self.last.max(at);
-        if rng.chance(self.badness.duplication) {
-            let again = if is_u { at + Duration(1) } else { at + Duration(1 + rng.below(latency)) };
-            self.last = self.last.max(again);
-            self.put(again, octets.clone());
-        }
-        if rng.chance(self.badness.damage) {
-            damage(rng, &mut octets);
-        }
-        self.put(at, octets);
-    }
-
-    fn put(&mut self, at: Instant, octets: Vec<u8>) {
-        self.sequence += 1;
-        self.queue.insert((at, self.sequence), octets);
+impl Badness {
+    fn profile(self, latency: Duration) -> LinkProfile {
+        let Self { loss, duplication, reordering, damage } = self;
+        let (delay, reorder_delay) = (latency, latency);
+        LinkProfile { delay, reorder_delay, loss, duplication, reordering, damage, ..LinkProfile::default() }
     }
 }
 
-/// A burst of at most 24 bits, which the FCS always shows; anything longer it misses once in 2^24 times, and a million runs
-/// have as many damaged frames.
-fn damage(rng: &mut Rng, octets: &mut [u8]) {
-    let at = usize::try_from(rng.below(octets.len() as u64)).unwrap();
-    for octet in octets.iter_mut().skip(at).take(3) {
-        *octet ^= u8::try_from(1 + rng.below(255)).unwrap();
+/// An LL-PDU under way. Nothing overtakes a U frame, from whose numbers those of other frames start again.
+#[derive(Debug, Clone)]
+pub struct LlPdu(Vec<u8>);
+
+impl Cargo for LlPdu {
+    fn octets(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+
+    fn keeps_order(&self) -> bool {
+        Header::parse(&self.0).is_ok_and(|layout| matches!(layout.header.control, Control::U { .. }))
+    }
+}
+
+impl Party for End {
+    type Cargo = LlPdu;
+
+    fn take_sent(&mut self) -> Vec<LlPdu> {
+        self.sent.drain(..).map(LlPdu).collect()
+    }
+
+    fn receive(&mut self, LlPdu(octets): LlPdu) {
+        End::receive(self, &octets);
+    }
+
+    fn next_wake(&self) -> Option<Instant> {
+        self.around.timers.next()
+    }
+
+    fn wake(&mut self) {
+        End::wake(self);
+    }
+
+    fn set_now(&mut self, now: Instant) {
+        self.around.now = now;
     }
 }
 
 /// Both ends and what is between them.
 pub struct Pair {
-    pub ms: End,
-    pub sgsn: End,
-    pub up: Direction,
-    pub down: Direction,
-    pub rng: Rng,
-    pub now: Instant,
+    pair: fabric::Pair<End>,
     /// A window may stand: one end is busy.
     pub may_stand: bool,
 }
 
+impl Deref for Pair {
+    type Target = fabric::Pair<End>;
+    fn deref(&self) -> &Self::Target {
+        &self.pair
+    }
+}
+
+impl DerefMut for Pair {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.pair
+    }
+}
+
 impl Pair {
     pub fn new(seed: u64, latency: Duration, badness: Badness, ciphering: Ciphering, terms: &Terms) -> Self {
-        Self {
-            ms: End::new(LlcRole::Ms, ciphering, terms.clone()),
-            sgsn: End::new(LlcRole::Sgsn, ciphering, terms.clone()),
-            up: Direction::new(latency, badness),
-            down: Direction::new(latency, badness),
-            rng: Rng::seeded(seed),
-            now: Instant::ZERO,
-            may_stand: false,
-        }
+        let ends = [LlcRole::Ms, LlcRole::Sgsn].map(|role| End::new(role, ciphering, terms.clone()));
+        Self { pair: fabric::Pair::new(seed, badness.profile(latency), ends), may_stand: false }
     }
 
-    fn collect(&mut self) {
-        for octets in std::mem::take(&mut self.ms.sent) {
-            self.up.carry(self.now, &mut self.rng, octets);
-        }
-        for octets in std::mem::take(&mut self.sgsn.sent) {
-            self.down.carry(self.now, &mut self.rng, octets);
-        }
-    }
-
-    /// The next moment at which something happens.
-    fn next(&self) -> Option<Instant> {
-        let arrivals = [&self.up, &self.down].map(|way| way.queue.keys().next().map(|(at, _)| *at));
-        let wakes = [&self.ms, &self.sgsn].map(|end| end.around.timers.next());
-        arrivals.into_iter().chain(wakes).flatten().min()
-    }
-
-    fn set_now(&mut self, now: Instant) {
-        self.now = now;
-        (self.ms.around.now, self.sgsn.around.now) = (now, now);
+    pub const fn ends(&mut self) -> (&mut End, &mut End) {
+        (&mut self.pair.ms, &mut self.pair.sgsn)
     }
 
     /// Goes on for so long, whether anything happens or not.
     pub fn pass(&mut self, time: Duration) {
-        let until = self.now + time;
-        self.collect();
-        while self.next().is_some_and(|next| next <= until) {
-            self.step();
-            self.collect();
-        }
-        self.set_now(until);
+        let may_stand = self.may_stand;
+        self.pair.pass(time, |pair| check(pair, may_stand));
     }
 
     /// Goes to the next moment at which something happens; false where nothing will.
     pub fn step(&mut self) -> bool {
-        self.collect();
-        let Some(next) = self.next() else { return false };
-        self.set_now(next.max(self.now));
-        for (way, end) in [(&mut self.up, &mut self.sgsn), (&mut self.down, &mut self.ms)] {
-            while let Some(entry) = way.queue.first_entry().filter(|entry| entry.key().0 <= self.now) {
-                end.receive(&entry.remove());
-            }
-            end.wake();
-        }
-        self.check();
-        true
-    }
-
-    /// What must hold at every moment.
-    fn check(&self) {
-        for (end, peer) in [(&self.ms, &self.sgsn), (&self.sgsn, &self.ms)] {
-            assert!(end.confirmed <= peer.arrived, "confirmed and not there");
-            if end.is_established() && end.confirmed < end.given && !self.may_stand {
-                let stood = self.now.since(end.standing_since);
-                assert!(stood <= patience(end), "a window stood for {stood}");
-            }
-        }
+        let happened = self.pair.step();
+        check(&self.pair, self.may_stand);
+        happened
     }
 
     /// True where everything that was offered is confirmed and nothing waits.
     pub fn is_done(&self) -> bool {
         [&self.ms, &self.sgsn].iter().all(|end| end.confirmed == end.offered)
+    }
+}
+
+/// What must hold at every moment.
+fn check(pair: &fabric::Pair<End>, may_stand: bool) {
+    for (end, peer) in [(&pair.ms, &pair.sgsn), (&pair.sgsn, &pair.ms)] {
+        assert!(end.confirmed <= peer.arrived, "confirmed and not there");
+        if end.is_established() && end.confirmed < end.given && !may_stand {
+            let stood = pair.now.since(end.standing_since);
+            assert!(stood <= patience(end), "a window stood for {stood}");
+        }
     }
 }
 

@@ -217,7 +217,7 @@ fn in_go_back_n_t201_stays_as_long_as_it_has_become_until_a_round_trip_is_measur
         while !pair.sgsn.is_established() {
             assert!(pair.step());
         }
-        let (ms, sgsn) = (&mut pair.ms, &mut pair.sgsn);
+        let (ms, sgsn) = pair.ends();
         let t201 = |end: &End| end.around.timers.next().unwrap().since(end.around.now);
         // Links are woken once in a millisecond.
         let is_about = |t201: Duration, wanted: Duration| (wanted.0 - 1_100_000..=wanted.0).contains(&t201.0);
@@ -279,7 +279,7 @@ fn both_establish_at_once_and_one_establishes_while_the_other_releases() {
     pair.sgsn.establish();
     while pair.step() {}
     assert!(pair.ms.is_established() && pair.sgsn.is_established());
-    let (ms, sgsn) = (&mut pair.ms, &mut pair.sgsn);
+    let (ms, sgsn) = pair.ends();
     sgsn.llc.release_request(&mut sgsn.around.context(), SAPI, false, &mut sgsn.out);
     sgsn.drain();
     ms.establish();
@@ -424,7 +424,7 @@ fn a_bitmap_never_makes_a_frame_too_long() {
 fn a_link_travels_with_what_is_not_acknowledged() {
     let mut pair = established();
     (pair.ms.offered, pair.sgsn.offered) = (30, 60);
-    pair.down.badness.loss = 0.3;
+    pair.down.link.profile.loss = 0.3;
     for _ in 0..12 {
         assert!(pair.step());
         let octets = postcard::to_allocvec(&pair.sgsn.llc).unwrap();
@@ -448,7 +448,8 @@ fn after_a_restart_the_link_begins_anew_and_nothing_is_lost() {
     for _ in 0..3 {
         assert!(pair.step());
     }
-    pair.sgsn.llc.restore(pair.now);
+    let now = pair.now;
+    pair.sgsn.llc.restore(now);
     pair.sgsn.drain();
     while !pair.is_done() {
         assert!(pair.step());
@@ -477,7 +478,7 @@ fn without_a_free_frame_nothing_is_lost_for_good() {
 fn an_idle_link_is_small_and_one_in_adm_is_nothing() {
     let mut pair = established();
     (pair.ms.offered, pair.sgsn.offered) = (200, 200);
-    pair.down.badness.loss = 0.1;
+    pair.down.link.profile.loss = 0.1;
     while pair.step() {}
     assert!(pair.is_done());
     for end in [&pair.ms, &pair.sgsn] {

@@ -140,7 +140,7 @@ fn where_an_end_is_late_and_not_lost_little_of_it_is_sent_again() {
         let options = Options { retransmission, ..Options::default() };
         let mut pair = established(options, (50, 3), Known::Hundredths(2));
         // All of them wait in a queue of three seconds, ten times as long as T201.
-        pair.down.octets_per_s = Some(10_000);
+        pair.down.link.profile.rate_octets_per_s = Some(10_000);
         pair.sgsn.length = |_| 500;
         pair.sgsn.offered = UNITS;
         pair.sgsn.drain();

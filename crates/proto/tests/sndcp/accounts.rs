@@ -1,7 +1,7 @@
 //! An N-PDU that LLC has is confirmed by it or comes back, and never both nor neither: also where what LLC says of an LL-PDU waits
 //! while the node has something to do with the same mobile first.
 
-use crate::harness::{End, Pair, SAPI, SURE};
+use crate::harness::{End, Ends as _, Pair, SAPI, SURE, pair};
 use gannet_machine::drops::Drop;
 use gannet_machine::time::{Duration, Instant};
 use gannet_proto::sndcp::SndcpConfig;
@@ -98,7 +98,7 @@ fn n_pdu(number: usize, octets: usize) -> Vec<u8> {
 
 impl Bench {
     fn new(n201: u16) -> Self {
-        let mut pair = Pair::new(1, [SndcpConfig::default(); 2]);
+        let mut pair = pair(1, [SndcpConfig::default(); 2]);
         pair.sgsn.ask_for_n201(n201);
         pair.run();
         pair.sgsn.activate(SURE, true);

@@ -1,7 +1,8 @@
 //! Two ends with SNDCP over LLC, and a path between them.
 
 use gannet_machine::drops::Drop;
-use gannet_machine::rng::Rng;
+use gannet_machine::fabric::link::LinkProfile;
+use gannet_machine::fabric::{self, Party};
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::TimerKey;
 use gannet_machine::trace::Quiet;
@@ -190,56 +191,66 @@ impl End {
     }
 }
 
-/// How bad a path is: chances from 0 to 1.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Badness {
-    pub loss: f64,
-    pub duplication: f64,
-    pub damage: f64,
-}
+impl Party for End {
+    type Cargo = Vec<u8>;
 
-#[derive(Default)]
-struct Direction(VecDeque<(Instant, Vec<u8>)>);
-
-/// Both ends and what is between them.
-pub struct Pair {
-    pub ms: End,
-    pub sgsn: End,
-    pub badness: Badness,
-    /// Nothing gets through.
-    pub is_cut: bool,
-    latency: Duration,
-    up: Direction,
-    down: Direction,
-    rng: Rng,
-    pub now: Instant,
-}
-
-impl Pair {
-    /// The mobile's configuration and the SGSN's.
-    pub fn new(seed: u64, [ms, sgsn]: [SndcpConfig; 2]) -> Self {
-        Self {
-            ms: End::new(LlcRole::Ms, ms),
-            sgsn: End::new(LlcRole::Sgsn, sgsn),
-            badness: Badness::default(),
-            is_cut: false,
-            latency: Duration::from_millis(50),
-            up: Direction::default(),
-            down: Direction::default(),
-            rng: Rng::seeded(seed),
-            now: Instant::ZERO,
-        }
+    fn take_sent(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.sent)
     }
 
+    fn receive(&mut self, octets: Vec<u8>) {
+        End::receive(self, &octets);
+    }
+
+    fn next_wake(&self) -> Option<Instant> {
+        self.around.timers.next()
+    }
+
+    fn wake(&mut self) {
+        End::wake(self);
+    }
+
+    fn set_now(&mut self, now: Instant) {
+        self.around.now = now;
+    }
+
+    fn settle(&mut self) {
+        self.send_sure();
+    }
+}
+
+/// A path that keeps the order.
+pub fn path() -> LinkProfile {
+    LinkProfile { delay: Duration::from_millis(50), reorder_delay: Duration::ZERO, ..LinkProfile::default() }
+}
+
+/// Both ends and what is between them.
+pub type Pair = fabric::Pair<End>;
+
+/// The mobile's configuration and the SGSN's.
+pub fn pair(seed: u64, [ms, sgsn]: [SndcpConfig; 2]) -> Pair {
+    Pair::new(seed, path(), [End::new(LlcRole::Ms, ms), End::new(LlcRole::Sgsn, sgsn)])
+}
+
+pub trait Ends {
     /// Both ends cipher from now on.
-    pub fn cipher(&mut self, ciphering: Ciphering) {
+    fn cipher(&mut self, ciphering: Ciphering);
+    /// A context in acknowledged mode and one beside it, and all that follows from them.
+    fn activate(&mut self, sure: bool, bare: bool);
+    /// Until nothing happens any more.
+    fn run(&mut self);
+    /// Everything that was lent is back.
+    fn assert_at_rest(&self);
+}
+
+impl Ends for Pair {
+    fn cipher(&mut self, ciphering: Ciphering) {
         for end in [&mut self.ms, &mut self.sgsn] {
             end.llc.assign(end.llc.tlli(), None, ciphering);
         }
     }
 
-    /// A context in acknowledged mode and one beside it, and all that follows from them.
-    pub fn activate(&mut self, sure: bool, bare: bool) {
+    fn activate(&mut self, sure: bool, bare: bool) {
         self.sgsn.ask_for_n201(1500);
         self.run();
         for (nsapi, is_wanted) in [(SURE, sure), (BARE, bare)] {
@@ -251,59 +262,14 @@ impl Pair {
         }
     }
 
-    /// Goes to the next moment at which something happens; false where nothing will.
-    pub fn step(&mut self) -> bool {
-        let Badness { loss, duplication, damage } = self.badness;
-        for (way, end) in [(&mut self.up, &mut self.ms), (&mut self.down, &mut self.sgsn)] {
-            for mut octets in std::mem::take(&mut end.sent) {
-                if self.is_cut || self.rng.chance(loss) {
-                    continue;
-                }
-                let at = self.now + self.latency;
-                if self.rng.chance(duplication) {
-                    way.0.push_back((at, octets.clone()));
-                }
-                if self.rng.chance(damage) {
-                    let place = usize::try_from(self.rng.below(octets.len() as u64)).unwrap();
-                    octets[place] ^= 1 << self.rng.below(8);
-                }
-                way.0.push_back((at, octets));
-            }
-        }
-        let arrivals = [&self.up, &self.down].map(|way| way.0.front().map(|(at, _)| *at));
-        let wakes = [&self.ms, &self.sgsn].map(|end| end.around.timers.next());
-        let Some(next) = arrivals.into_iter().chain(wakes).flatten().min() else { return false };
-        self.now = next.max(self.now);
-        (self.ms.around.now, self.sgsn.around.now) = (self.now, self.now);
-        for (way, end) in [(&mut self.up, &mut self.sgsn), (&mut self.down, &mut self.ms)] {
-            while way.0.front().is_some_and(|(at, _)| *at <= self.now) {
-                let (_, octets) = way.0.pop_front().unwrap();
-                end.receive(&octets);
-            }
-            end.wake();
-        }
-        self.ms.send_sure();
-        self.sgsn.send_sure();
-        true
-    }
-
-    /// What is on its way is lost.
-    pub fn forget_path(&mut self) {
-        (self.up, self.down) = (Direction::default(), Direction::default());
-        self.ms.sent.clear();
-        self.sgsn.sent.clear();
-    }
-
-    /// Until nothing happens any more.
-    pub fn run(&mut self) {
+    fn run(&mut self) {
         let end = self.now + Duration::from_secs(100_000);
         while self.step() {
             assert!(self.now < end, "it goes on for ever");
         }
     }
 
-    /// Everything that was lent is back.
-    pub fn assert_at_rest(&self) {
+    fn assert_at_rest(&self) {
         for end in [&self.ms, &self.sgsn] {
             assert_eq!((end.around.frames.free(), end.sndcp.unconfirmed()), (FRAMES, 0));
         }

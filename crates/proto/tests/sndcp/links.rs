@@ -1,8 +1,9 @@
 //! N-PDUs of acknowledged mode over links that break, are reset, and move.
 
-use crate::harness::{Badness, End, Pair, SAPI, SURE};
+use crate::harness::{End, Ends as _, Pair, SAPI, SURE, pair as pair_of, path};
 use crate::tcp::segment;
 use gannet_machine::drops::Drop;
+use gannet_machine::fabric::link::LinkProfile;
 use gannet_machine::time::Duration;
 use gannet_proto::llc::{Confirmed, LlcContext, LlcRole};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
@@ -32,7 +33,7 @@ fn compressing() -> SndcpConfig {
 
 fn pair(seed: u64, compresses: bool) -> Pair {
     let config = if compresses { compressing() } else { SndcpConfig::default() };
-    let mut pair = Pair::new(seed, [config; 2]);
+    let mut pair = pair_of(seed, [config; 2]);
     pair.activate(true, false);
     assert!(pair.ms.sndcp.is_established(SAPI) && pair.sgsn.sndcp.is_established(SAPI));
     pair
@@ -55,7 +56,7 @@ fn a_bad_path_loses_and_doubles_nothing() {
     for seed in 0..12 {
         let mut pair = pair(seed, seed % 2 == 1);
         let most = 0.3 * f64::from(u32::try_from(seed % 6).unwrap()) / 5.0;
-        pair.badness = Badness { loss: most, duplication: most, damage: most / 2.0 };
+        pair.set_profile(LinkProfile { loss: most, duplication: most, damage: most / 2.0, ..path() });
         for number in 0..150 {
             pair.ms.waiting.push_back(n_pdu(number));
             pair.sgsn.waiting.push_back(n_pdu(number));
@@ -84,11 +85,11 @@ fn a_link_that_was_dead_goes_on() {
         pair.sgsn.send_sure();
         pair.ms.send_sure();
         (0..2).for_each(|_| assert!(pair.step()));
-        pair.is_cut = true;
+        pair.set_cut(true);
         pair.run();
         assert!(pair.sgsn.statuses > 0 && pair.ms.statuses > 0, "both ends have been told");
         assert!(!pair.ms.sndcp.is_established(SAPI) && pair.sgsn.sndcp.unconfirmed() > 0);
-        pair.is_cut = false;
+        pair.set_cut(false);
         // The next N-PDU has the link established again.
         pair.ms.waiting.push_back(n_pdu(40));
         pair.ms.send_sure();
@@ -114,7 +115,7 @@ fn n_pdu_numbers_across_a_routing_area_update() {
     pair.ms.llc.reset_request(&mut pair.ms.around.context(), &mut gannet_machine::Batch::default());
     pair.sgsn.sndcp.reset_indication();
     pair.ms.sndcp.reset_indication();
-    pair.forget_path();
+    pair.forget_paths();
     pair.run();
     let before = (pair.ms.delivered.len(), pair.sgsn.delivered.len());
     assert!(before.0 > 0 && before.0 < 60 && before.1 < 60, "nothing is sent before the numbers are known");
@@ -168,7 +169,7 @@ fn what_is_not_confirmed_stands_in_one_place() {
     };
     let mut pair = pair(13, false);
     let [sndcp, llc] = octets_of(&pair);
-    pair.is_cut = true;
+    pair.set_cut(true);
     for number in 0..16 {
         pair.sgsn.waiting.push_back(n_pdu(number));
     }
@@ -252,18 +253,18 @@ fn a_new_context_gets_nothing_of_the_former_one_of_its_nsapi() {
     pair.sgsn.activate(OTHER, true);
     pair.ms.activate(OTHER, true);
     pair.run();
-    pair.is_cut = true;
+    pair.set_cut(true);
     pair.sgsn.waiting.extend((100..108).map(n_pdu));
     pair.sgsn.send_sure();
     assert!(pair.step());
-    pair.forget_path();
+    pair.forget_paths();
     for end in [&mut pair.sgsn, &mut pair.ms] {
         end.tell(|sndcp, cx, setting, out| sndcp.deactivate(cx, setting, SURE, out));
         end.drain();
         end.activate(SURE, true);
     }
     assert_eq!(pair.sgsn.drops(Drop::SndcpUnconfirmed), 8);
-    pair.is_cut = false;
+    pair.set_cut(false);
     pair.sgsn.waiting.extend((0..5).map(n_pdu));
     pair.sgsn.send_sure();
     pair.run();
@@ -275,14 +276,14 @@ fn a_new_context_gets_nothing_of_the_former_one_of_its_nsapi() {
 #[test]
 fn the_last_context_releases_the_link() {
     let mut pair = pair(9, false);
-    pair.is_cut = true;
+    pair.set_cut(true);
     pair.sgsn.insists = false;
     pair.sgsn.waiting.push_back(n_pdu(0));
     pair.sgsn.send_sure();
     pair.sgsn.tell(|sndcp, cx, setting, out| sndcp.deactivate(cx, setting, SURE, out));
     pair.sgsn.drain();
     assert_eq!((pair.sgsn.drops(Drop::SndcpUnconfirmed), pair.sgsn.sndcp.unconfirmed()), (1, 0));
-    pair.is_cut = false;
+    pair.set_cut(false);
     pair.ms.insists = false;
     pair.run();
     assert!(!pair.ms.sndcp.is_established(SAPI));

@@ -1,8 +1,9 @@
 //! A file of 200 kB through every combination of mode, cipher and compression, with and without loss.
 
-use crate::harness::{BARE, Badness, Pair, SAPI, SURE};
+use crate::harness::{BARE, Ends as _, SAPI, SURE, pair, path};
 use crate::tcp::File;
 use gannet_machine::drops::Drop;
+use gannet_machine::fabric::link::LinkProfile;
 use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_proto::sndcp::SndcpConfig;
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
@@ -44,12 +45,12 @@ fn holds(ll_pdu: &[u8], word: &[u8]) -> bool {
 
 /// Octets on the path for the file, in LL-PDUs.
 fn transfer(case: Case, loss: f64) -> usize {
-    let mut pair = Pair::new(7, configs(case));
+    let mut pair = pair(7, configs(case));
     pair.cipher(ciphering(case.cipher));
     pair.activate(case.acknowledged, !case.acknowledged);
     let agreed = pair.ms.sndcp.compressions(SAPI).unwrap().agreed().count();
     assert_eq!(agreed, usize::from(case.v42bis) + usize::from(case.rfc1144), "{case:?}");
-    pair.badness = Badness { loss, ..Badness::default() };
+    pair.set_profile(LinkProfile { loss, ..path() });
     let before = pair.sgsn.octets;
     let mut file = File::new(FILE);
     let mut rounds = 0;
@@ -140,11 +141,11 @@ fn every_combination_carries_a_file_with_gea4() {
 #[test]
 fn both_modes_at_once() {
     let case = Case { acknowledged: true, cipher: Algorithm::Gea3, v42bis: true, rfc1144: true };
-    let mut pair = Pair::new(8, configs(case));
+    let mut pair = pair(8, configs(case));
     pair.cipher(ciphering(case.cipher));
     pair.activate(true, true);
     assert_eq!(pair.ms.sndcp.compressions(SAPI).unwrap().agreed().count(), 4, "entities of each mode");
-    pair.badness = Badness { loss: 0.02, ..Badness::default() };
+    pair.set_profile(LinkProfile { loss: 0.02, ..path() });
     let (mut sure, mut bare) = (File::new(50_000), File::new(50_000));
     while !sure.is_whole() || !bare.is_whole() {
         pair.sgsn.waiting.extend(sure.missing());

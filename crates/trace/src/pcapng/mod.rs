@@ -13,6 +13,7 @@ mod recorder;
 
 pub use packet::{Segment, Udp, udp_of};
 pub use reader::{ReadError, Reader, Record};
+pub(crate) use recorder::private;
 pub use recorder::{InterfaceId, Recorder};
 
 /// Which way a datagram went, seen from the node that records.

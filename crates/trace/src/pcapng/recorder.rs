@@ -80,7 +80,7 @@ impl Shared {
 
 /// Opens an empty file of our own that nobody but its owner and its group may read: GSUP has the keys of subscribers in it. What
 /// is no regular file stays as it is.
-fn private(path: &Path) -> io::Result<File> {
+pub(crate) fn private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let options = options.write(true).create(true).truncate(false).mode(0o600);
     let file = options.open(path)?;

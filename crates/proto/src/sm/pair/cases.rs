@@ -124,7 +124,7 @@ fn a_request_again_while_pending_is_ignored_and_later_replaces() {
 #[test]
 fn unknown_identifiers() {
     let mut pair = Pair::active();
-    pair.loss = 1.0;
+    pair.set_air(1.0, 0.0);
     for message in [
         SmMessage::from(DeactivateRequest { cause: SmCause::RegularDeactivation, tear_down: None }),
         DeactivateAccept {}.into(),
@@ -310,7 +310,7 @@ fn the_network_modifies() {
     assert_eq!((pair.ms.get(N5).unwrap().qos(), pair.sgsn.get(N5).unwrap().qos()), (qos, qos));
     assert!(pair.at_sgsn.contains(&SmAction::Modified { nsapi: N5, qos }));
     // Without an answer the context is deactivated after T3386 has expired five times, then T3395.
-    pair.loss = 1.0;
+    pair.set_air(1.0, 0.0);
     pair.sgsn(SmEvent::Modify { nsapi: N5, qos });
     pair.run(100);
     assert_eq!((pair.states().1, pair.drops(Drop::SmNoAnswer)), (None, 2));
@@ -328,7 +328,7 @@ fn nobody_answers() {
     assert_eq!((sent, pair.at_ms.last()), (5, Some(&SmMsAction::Failed { nsapi: N5, cause: None })));
 
     let mut pair = Pair::active();
-    pair.loss = 1.0;
+    pair.set_air(1.0, 0.0);
     pair.at_ms.clear();
     pair.at_sgsn.clear();
     pair.ms(SmMsEvent::Deactivate { nsapi: N5, cause: SmCause::RegularDeactivation });
@@ -426,7 +426,7 @@ fn whatever_the_link_does_both_ends_agree() {
                 }
             }
             pair.run(300);
-            assert!(pair.queue.is_empty());
+            assert_eq!(pair.up.under_way() + pair.down.under_way() + pair.from_ggsn.len(), 0);
             // With one message in five lost, an exchange that is tried five times may still fail at one end; then the
             // other end finds out with the next message. Tunnels always follow the SGSN.
             let mut held: Vec<Nsapi> = pair.sgsn.iter().map(|(nsapi, _)| nsapi).collect();
@@ -439,7 +439,7 @@ fn whatever_the_link_does_both_ends_agree() {
             assert!(settled, "seed {seed}");
         }
         // On a good link everything ends.
-        (pair.loss, pair.doubling) = (0.0, 0.0);
+        pair.set_air(0.0, 0.0);
         for nsapi in [N5, N6, Nsapi(15)] {
             if pair.ms.get(nsapi).is_some() {
                 pair.ms(SmMsEvent::Deactivate { nsapi, cause: SmCause::RegularDeactivation });

@@ -9,8 +9,11 @@ use super::network::{
     Selected, Selection, SmAction, SmConfig, SmContexts, SmCreated, SmEvent, SmNetwork, SmState,
 };
 use gannet_machine::drops::Drop;
+use gannet_machine::fabric::Path;
+use gannet_machine::fabric::link::LinkProfile;
+use gannet_machine::fabric::queue::EventQueue;
 use gannet_machine::rng::Rng;
-use gannet_machine::time::{Duration, Instant};
+use gannet_machine::time::Duration;
 use gannet_machine::trace::Quiet;
 use gannet_machine::{Batch, Surroundings};
 use gannet_wire::Reader;
@@ -22,7 +25,6 @@ use gannet_wire::l3::ie::{
 };
 use gannet_wire::l3::sm::*;
 use gannet_wire::l3::{Direction, Header, L3Message};
-use std::collections::BTreeMap;
 
 const ADDRESS: PdpAddress = PdpAddress::Ipv4(core::net::Ipv4Addr::new(10, 0, 0, 7));
 const N5: Nsapi = Nsapi(5);
@@ -55,10 +57,10 @@ enum Ggsn {
     IsSilent,
 }
 
-enum Arrival {
-    AtSgsn(Vec<u8>),
-    AtMs(Vec<u8>),
-    FromGgsn(SmEvent),
+/// Each message has a delay of its own.
+fn air(loss: f64, duplication: f64) -> LinkProfile {
+    let (delay, reorder_delay) = (Duration::from_millis(100), Duration::from_millis(400));
+    LinkProfile { delay, reorder_delay, reordering: 1.0, loss, duplication, ..LinkProfile::default() }
 }
 
 struct Pair {
@@ -67,11 +69,10 @@ struct Pair {
     sgsn: SmContexts,
     cfg: SmConfig,
     ms_cfg: SmMsConfig,
-    queue: BTreeMap<(Instant, u64), Arrival>,
-    sequence: u64,
+    up: Path<Vec<u8>>,
+    down: Path<Vec<u8>>,
     dice: Rng,
-    loss: f64,
-    doubling: f64,
+    from_ggsn: EventQueue<SmEvent>,
     ggsn: Ggsn,
     /// The address that the GGSN gives, and the cause of its acceptance.
     gives: (PdpAddress, Cause),
@@ -90,11 +91,10 @@ impl Pair {
             sgsn: SmContexts::default(),
             cfg: SmConfig::default(),
             ms_cfg: SmMsConfig::default(),
-            queue: BTreeMap::new(),
-            sequence: 0,
+            up: Path::new(air(loss, doubling)),
+            down: Path::new(air(loss, doubling)),
             dice: Rng::seeded(seed),
-            loss,
-            doubling,
+            from_ggsn: EventQueue::default(),
             ggsn: Ggsn::Accepts,
             gives: (ADDRESS, Cause::RequestAccepted),
             tunnels: Vec::new(),
@@ -107,20 +107,17 @@ impl Pair {
         self.world.trace.drops.get(drop)
     }
 
-    fn later(&mut self, millis: u64, arrival: Arrival) {
-        self.sequence += 1;
-        self.queue.insert((self.world.now + Duration::from_millis(millis), self.sequence), arrival);
+    fn set_air(&mut self, loss: f64, doubling: f64) {
+        (self.up.link.profile, self.down.link.profile) = (air(loss, doubling), air(loss, doubling));
+    }
+
+    fn later(&mut self, millis: u64, event: SmEvent) {
+        self.from_ggsn.push(self.world.now + Duration::from_millis(millis), event);
     }
 
     fn over_the_air(&mut self, message: &L3Message, uplink: bool) {
-        let copies = if self.dice.chance(self.doubling) { 2 } else { 1 };
-        for _ in 0..copies {
-            let delay = 100 + self.dice.below(400);
-            if !self.dice.chance(self.loss) {
-                let octets = message.to_vec();
-                self.later(delay, if uplink { Arrival::AtSgsn(octets) } else { Arrival::AtMs(octets) });
-            }
-        }
+        let path = if uplink { &mut self.up } else { &mut self.down };
+        path.carry(self.world.now, &mut self.dice, message.to_vec());
     }
 
     fn sgsn(&mut self, event: SmEvent) {
@@ -145,7 +142,7 @@ impl Pair {
                     self.supersede(*nsapi);
                     let sharers: Vec<Nsapi> = self.sgsn.sharers(*nsapi).filter(|_| *tear_down).collect();
                     self.tunnels.retain(|tunnel| tunnel != nsapi && !sharers.contains(tunnel));
-                    self.later(20, Arrival::FromGgsn(SmEvent::Deleted { nsapi: *nsapi }));
+                    self.later(20, SmEvent::Deleted { nsapi: *nsapi });
                 }
                 SmAction::Active { .. }
                 | SmAction::Modified { .. }
@@ -164,16 +161,14 @@ impl Pair {
 
     /// Answers of the GGSN to older questions are swallowed, as the node does it.
     fn supersede(&mut self, of: Nsapi) {
-        self.queue.retain(|_, arrival| match arrival {
-            Arrival::FromGgsn(
-                SmEvent::Created { nsapi, .. }
-                | SmEvent::CreateRejected { nsapi, .. }
-                | SmEvent::CreateFailed { nsapi }
-                | SmEvent::Updated { nsapi, .. }
-                | SmEvent::UpdateRejected { nsapi, .. }
-                | SmEvent::UpdateFailed { nsapi }
-                | SmEvent::Deleted { nsapi },
-            ) => *nsapi != of,
+        self.from_ggsn.retain(|event| match event {
+            SmEvent::Created { nsapi, .. }
+            | SmEvent::CreateRejected { nsapi, .. }
+            | SmEvent::CreateFailed { nsapi }
+            | SmEvent::Updated { nsapi, .. }
+            | SmEvent::UpdateRejected { nsapi, .. }
+            | SmEvent::UpdateFailed { nsapi }
+            | SmEvent::Deleted { nsapi } => *nsapi != of,
             _ => true,
         });
     }
@@ -194,9 +189,9 @@ impl Pair {
                 SmEvent::Created { nsapi, created }
             }
             Ggsn::Refuses(cause) => SmEvent::CreateRejected { nsapi, cause, pco: None },
-            Ggsn::IsSilent => return self.later(20_000, Arrival::FromGgsn(SmEvent::CreateFailed { nsapi })),
+            Ggsn::IsSilent => return self.later(20_000, SmEvent::CreateFailed { nsapi }),
         };
-        self.later(20, Arrival::FromGgsn(event));
+        self.later(20, event);
     }
 
     fn update(&mut self, nsapi: Nsapi, asked: QosProfile) {
@@ -204,9 +199,9 @@ impl Pair {
         let event = match self.ggsn {
             Ggsn::Accepts => SmEvent::Updated { nsapi, qos: asked },
             Ggsn::Refuses(cause) => SmEvent::UpdateRejected { nsapi, cause },
-            Ggsn::IsSilent => return self.later(20_000, Arrival::FromGgsn(SmEvent::UpdateFailed { nsapi })),
+            Ggsn::IsSilent => return self.later(20_000, SmEvent::UpdateFailed { nsapi }),
         };
-        self.later(20, Arrival::FromGgsn(event));
+        self.later(20, event);
     }
 
     fn ms(&mut self, event: SmMsEvent) {
@@ -258,9 +253,9 @@ impl Pair {
         let end = self.world.now + Duration::from_secs(seconds);
         loop {
             let now = self.world.now;
-            let arrival = self.queue.keys().next().map(|(at, _)| *at);
-            let deadlines = [arrival, self.sgsn.deadline(now), self.ms.deadline(now)];
-            let Some(next) = deadlines.into_iter().flatten().min().filter(|next| *next <= end) else {
+            let arrivals = [self.up.next(), self.down.next(), self.from_ggsn.next()];
+            let deadlines = [self.sgsn.deadline(now), self.ms.deadline(now)].into_iter().chain(arrivals);
+            let Some(next) = deadlines.flatten().min().filter(|next| *next <= end) else {
                 self.world.now = end;
                 return;
             };
@@ -269,12 +264,12 @@ impl Pair {
                 self.sgsn(SmEvent::Timer);
             } else if self.ms.deadline(self.world.now).is_some_and(|at| at <= self.world.now) {
                 self.ms(SmMsEvent::Timer);
-            } else if let Some((_, arrival)) = self.queue.pop_first() {
-                match arrival {
-                    Arrival::AtSgsn(octets) => self.octets_at_sgsn(&octets),
-                    Arrival::AtMs(octets) => self.octets_at_ms(&octets),
-                    Arrival::FromGgsn(event) => self.sgsn(event),
-                }
+            } else if let Some(octets) = self.up.arrived(self.world.now) {
+                self.octets_at_sgsn(&octets);
+            } else if let Some(octets) = self.down.arrived(self.world.now) {
+                self.octets_at_ms(&octets);
+            } else if let Some(event) = self.from_ggsn.pop_due(self.world.now) {
+                self.sgsn(event);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What will happen, ordered by time, then by the order of asking.
 
+use crate::time::Instant;
 use core::cmp::Ordering;
-use gannet_machine::time::Instant;
 use std::collections::BinaryHeap;
 
 #[derive(Debug)]
@@ -64,6 +64,11 @@ impl<T> EventQueue<T> {
             return None;
         }
         self.heap.pop().map(|entry| entry.what)
+    }
+
+    /// Takes out all that are not to be kept.
+    pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        self.heap.retain(|entry| keep(&entry.what));
     }
 
     /// How many things will happen.

@@ -1,7 +1,7 @@
 //! A link between two nodes: its rate, its delay, and what it does to datagrams on their way.
 
-use gannet_machine::rng::Rng;
-use gannet_machine::time::{Duration, Instant};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
 
 /// What a link is like. Probabilities are 0.0 to 1.0.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +20,8 @@ pub struct LinkProfile {
     pub reordering: f64,
     /// How likely one of its bits is turned over.
     pub damage: f64,
+    /// Octets of the longest datagram that fits; longer ones are lost.
+    pub mtu: Option<usize>,
 }
 
 impl Default for LinkProfile {
@@ -32,6 +34,7 @@ impl Default for LinkProfile {
             duplication: 0.0,
             reordering: 0.0,
             damage: 0.0,
+            mtu: None,
         }
     }
 }
@@ -77,7 +80,7 @@ impl Link {
         self.busy_until = start + sending;
         // Each kind of trouble throws its die only where it can happen: a clean link leaves the dice alone.
         let mut happens = |p: f64| p > 0.0 && rng.chance(p);
-        if happens(self.profile.loss) {
+        if self.profile.mtu.is_some_and(|mtu| octets.len() > mtu) || happens(self.profile.loss) {
             self.lost += 1;
             return Fate::Lost;
         }
@@ -86,7 +89,7 @@ impl Link {
             happens(self.profile.reordering),
             happens(self.profile.damage),
         );
-        if damage {
+        if damage && !octets.is_empty() {
             let bit = rng.below(octets.len() as u64 * 8);
             if let Some(octet) = usize::try_from(bit / 8).ok().and_then(|at| octets.get_mut(at)) {
                 *octet ^= 1 << (bit % 8);

@@ -1,0 +1,35 @@
+//! A figure is a test: the points of simulated experiments at their quick size are those that are committed.
+//!
+//! The same seed gives the same octets, so that any difference is a change of what the nodes do. With `GANNET_BLESS=1` the
+//! points are written anew: look at the difference before it is committed.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use gannet_lab::report::{Options, Report, Size};
+use gannet_lab::{qos_cell, world};
+use std::path::{Path, PathBuf};
+
+fn holds(name: &str, run: fn(&Options) -> Result<Report, String>) {
+    let options = Options { size: Size::Quick, seed: 1, out: PathBuf::new(), progress: false };
+    let report = run(&options).unwrap();
+    assert!(!report.cells.is_empty());
+    let points = serde_json::to_string_pretty(&report.cells).unwrap() + "\n";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/simulated").join(format!("{name}.json"));
+    if std::env::var_os("GANNET_BLESS").is_some() {
+        std::fs::write(&path, &points).unwrap();
+        return;
+    }
+    let committed = std::fs::read_to_string(&path).unwrap();
+    let difference = (1..).zip(committed.lines().zip(points.lines())).find(|(_, (was, is))| was != is);
+    assert!(committed == points, "{}: the first difference: {difference:?}", path.display());
+}
+
+#[test]
+fn world_is_as_it_was() {
+    holds("world", world::run);
+}
+
+#[test]
+fn qos_cell_is_as_it_was() {
+    holds("qos-cell", qos_cell::run);
+}
