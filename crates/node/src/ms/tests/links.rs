@@ -2,8 +2,10 @@
 
 use super::super::*;
 use super::bench::*;
+use gannet_machine::fabric::Path;
+use gannet_machine::fabric::link::LinkProfile;
 use gannet_machine::rng::Rng;
-use gannet_machine::time::{Duration, Instant};
+use gannet_machine::time::Duration;
 use gannet_proto::llc::abm::{LinkConfig, LinksConfig};
 use gannet_proto::llc::{Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
@@ -18,7 +20,10 @@ use gannet_wire::l3::{GmmMessage, SmMessage};
 use std::collections::VecDeque;
 
 const NETWORK: TimerKey = TimerKey { owner: 200, slot: 0, generation: 0 };
-const LATENCY: Duration = Duration::from_millis(100);
+
+fn air(loss: f64) -> LinkProfile {
+    LinkProfile { delay: Duration::from_millis(100), loss, ..LinkProfile::default() }
+}
 
 /// The network's layers of mobile 0, and what is in the air between them.
 struct Net {
@@ -27,9 +32,8 @@ struct Net {
     reassembler: Reassembler,
     out: Outputs,
     config: UserPlaneConfig,
-    air: VecDeque<(Instant, bool, Vec<u8>)>,
-    loss: f64,
-    is_cut: bool,
+    up: Path<Vec<u8>>,
+    down: Path<Vec<u8>>,
     dice: Rng,
     /// N-PDUs of the mobile.
     received: Vec<Vec<u8>>,
@@ -87,9 +91,8 @@ impl Net {
             reassembler: Reassembler::new(4, Duration::from_secs(10)),
             out: Outputs::default(),
             config: UserPlaneConfig::default(),
-            air: VecDeque::new(),
-            loss: 0.0,
-            is_cut: false,
+            up: Path::new(air(0.0)),
+            down: Path::new(air(0.0)),
             dice: Rng::seeded(9),
             received: Vec::new(),
             confirmed: 0,
@@ -150,9 +153,12 @@ impl Net {
     }
 
     fn send(&mut self, up: bool, octets: &[u8]) {
-        if !self.is_cut && !self.dice.chance(self.loss) {
-            self.air.push_back((self.bench.around.now + LATENCY, up, octets.to_vec()));
-        }
+        let path = if up { &mut self.up } else { &mut self.down };
+        path.carry(self.bench.around.now, &mut self.dice, octets.to_vec());
+    }
+
+    fn set_cut(&mut self, is_cut: bool) {
+        (self.up.is_cut, self.down.is_cut) = (is_cut, is_cut);
     }
 
     /// What the mobile has sent.
@@ -187,15 +193,20 @@ impl Net {
         let end = self.bench.around.now + span;
         loop {
             self.collect();
-            let landing = self.air.front().map(|(at, ..)| *at);
+            let (up, down) = (self.up.next(), self.down.next());
             let waking = self.bench.around.timers.next();
-            let Some(next) = landing.into_iter().chain(waking).min().filter(|next| *next <= end) else {
+            let Some(next) = [up, down, waking].into_iter().flatten().min().filter(|next| *next <= end)
+            else {
                 break;
             };
             self.bench.around.now = next.max(self.bench.around.now);
-            if landing == Some(next) {
-                let (_, up, octets) = self.air.pop_front().unwrap();
-                self.arrive(up, &octets);
+            let now = self.bench.around.now;
+            if let Some(octets) = self.up.arrived(now) {
+                self.arrive(true, &octets);
+                continue;
+            }
+            if let Some(octets) = self.down.arrived(now) {
+                self.arrive(false, &octets);
                 continue;
             }
             match self.bench.around.timers.pop_due(self.bench.around.now).unwrap() {
@@ -261,7 +272,7 @@ fn the_mobile_establishes_and_n_pdus_pass_both_ways_whatever_is_lost() {
             let mut net = Net::new(class, compression);
             assert!(net.sndcp.is_established(Sapi::DATA3));
             net.cipher(cipher);
-            net.loss = loss;
+            (net.up.link.profile, net.down.link.profile) = (air(loss), air(loss));
             for number in 0..100 {
                 net.upload(number..number + 1);
                 net.download(number);
@@ -280,7 +291,7 @@ fn the_mobile_establishes_and_n_pdus_pass_both_ways_whatever_is_lost() {
 fn what_is_too_much_is_held_back_before_it_is_dropped_by_name() {
     let mut net = Net::new(2, CompressionConfig::default());
     net.bench.events.clear();
-    net.is_cut = true;
+    net.set_cut(true);
     let mut given = 0;
     while !net.is_held_back() {
         net.bench.packet(0, &packet(given));
@@ -295,7 +306,7 @@ fn what_is_too_much_is_held_back_before_it_is_dropped_by_name() {
     (0..64).for_each(|number| net.bench.packet(0, &packet(number)));
     let dropped = net.dropped(Drop::SndcpUnconfirmedFull);
     assert!(dropped > 0);
-    net.is_cut = false;
+    net.set_cut(false);
     net.run(Duration::from_secs(60));
     assert_eq!(numbers(net.received.iter())[..usize::from(given) + 64], (0..given + 64).collect::<Vec<_>>());
     assert_eq!(net.received.len() as u64 + dropped, u64::from(given) + 128);
@@ -308,13 +319,13 @@ fn a_dead_link_is_told_and_established_again_under_the_same_numbers() {
     net.upload(0..10);
     net.run(Duration::from_millis(350));
     net.bench.events.clear();
-    net.is_cut = true;
+    net.set_cut(true);
     net.upload(10..20);
     net.run(Duration::from_secs(60));
     let ended = |event: &MsEvent| matches!(event, MsEvent::LinkEnded { mobile: 0, nsapi: NSAPI, .. });
     assert!(net.bench.events.iter().any(ended), "{:?}", net.bench.events);
     assert!(net.bench.ms.stats().links_ended > 0);
-    net.is_cut = false;
+    net.set_cut(false);
     net.upload(20..30);
     net.run(Duration::from_secs(60));
     assert_eq!(numbers(net.received.iter()), (0..30).collect::<Vec<_>>());
@@ -325,12 +336,12 @@ fn a_dead_link_is_told_and_established_again_under_the_same_numbers() {
 #[test]
 fn a_link_that_was_never_established_is_tried_again_though_nothing_waits() {
     let mut net = Net::begun(2, CompressionConfig::default());
-    net.is_cut = true;
+    net.set_cut(true);
     net.run(Duration::from_secs(28));
     assert!(net.bench.ms.stats().links_ended > 0, "its SABMs are lost");
     assert!(!net.sndcp.is_established(Sapi::DATA3));
     net.download(0);
-    net.is_cut = false;
+    net.set_cut(false);
     net.run(Duration::from_secs(30));
     assert!(net.sndcp.is_established(Sapi::DATA3));
     assert_eq!(net.downloaded(), [0]);
