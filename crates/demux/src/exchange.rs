@@ -15,7 +15,7 @@
 use crate::bpf::{MappedArray, Object, Shared};
 use crate::deciding::{Deciding, Decision, Left};
 use crate::device::Received;
-use crate::layout::{ByRing, FRAME_MAX, METADATA_LEN, RINGS, Ring};
+use crate::layout::{ARRIVING_MAX, ByRing, FRAME_MAX, METADATA_LEN, RINGS, Ring};
 use crate::rules::Error;
 use crate::xsk::Statistics;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -27,8 +27,6 @@ use std::collections::VecDeque;
 /// Entries of the ring of a class at the most.
 const RING_MAX: u32 = 4096;
 const RING: usize = RING_MAX as usize;
-/// Entries of the queue of empty slots, and so slots for what arrives at the most.
-pub const ARRIVING_MAX: u32 = 4096;
 const ARRIVING: usize = ARRIVING_MAX as usize;
 /// Frames that may wait for a page: the first slots are theirs.
 const OUT_MAX: u32 = 512;

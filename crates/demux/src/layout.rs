@@ -9,6 +9,9 @@ use gannet_proto::classifier::{Block, Policer};
 use gannet_qos::class::{Class, Precedence};
 use std::net::IpAddr;
 
+/// Entries of the queue of empty slots for pages that are exchanged, and so slots for what arrives at the most.
+pub const ARRIVING_MAX: u32 = 4096;
+
 /// Low bits of the name of a PDP context: its place.
 pub const PLACE_MASK: u32 = 0x00ff_ffff;
 /// Longer frames do not fit behind 256 octets of headroom in a chunk of 2048 octets; the kernel gets them.

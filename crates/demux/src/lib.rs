@@ -45,6 +45,6 @@ mod uplink;
 pub mod xsk;
 
 pub use kernel::{Classifier, Tables};
-pub use layout::{ByRing, DROPS, FRAME_MAX, METADATA_LEN, Metadata, Ring};
+pub use layout::{ARRIVING_MAX, ByRing, DROPS, FRAME_MAX, METADATA_LEN, Metadata, Ring};
 pub use rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals, UplinkConfig, ring_drops};
 pub use uplink::Uplink;

@@ -34,7 +34,7 @@ pub struct Config {
     pub samples_at_once: u32,
     /// Whether pages may be exchanged: see [`crate::exchange`].
     pub exchange: bool,
-    /// Slots for what arrives then, at most [`crate::exchange::ARRIVING_MAX`]: with fewer less may wait in all rings together.
+    /// Slots for what arrives then, at most [`crate::layout::ARRIVING_MAX`]: with fewer less may wait in all rings together.
     pub arriving: u32,
     /// Between TEIDs and the names of contexts.
     pub teid_key: TeidKey,
@@ -52,7 +52,7 @@ impl Default for Config {
             samples_per_s: 100,
             samples_at_once: 16,
             exchange: false,
-            arriving: crate::exchange::ARRIVING_MAX,
+            arriving: crate::layout::ARRIVING_MAX,
             teid_key: TeidKey::TRANSPARENT,
         }
     }

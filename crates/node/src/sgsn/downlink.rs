@@ -6,7 +6,6 @@ use super::contexts::ContextRef;
 use super::flows::Ingress;
 use super::held::{HeldKind, HeldPdu};
 use super::mobile::Mobile;
-use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;

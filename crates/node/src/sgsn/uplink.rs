@@ -2,9 +2,9 @@
 
 use super::Sgsn;
 use super::arriving::Arrived;
+use super::charging;
 use super::claimants::Speaker;
 use super::directory::BvcAddress;
-use super::charging;
 use super::mobile::Mobile;
 use crate::sgsn::owner::Owner;
 use crate::slots::Slot;

@@ -16,7 +16,7 @@ use super::super::{GB, GB_FURTHER, GTP_C, GTP_C_SECOND, GTP_U, GTP_U_SECOND, GTP
 use core::fmt::{self, Write as _};
 use core::net::SocketAddr;
 use gannet_machine::time::Instant;
-use gannet_machine::{Peer, Port, StreamState};
+use gannet_machine::{EthernetAddress, Peer, Port, StreamState};
 use gannet_proto::llc::Algorithm;
 use gannet_wire::id::Nsapi;
 
@@ -100,6 +100,7 @@ impl fmt::Display for What {
                 write!(f, "{} ", port_name(*port))?;
                 match peer {
                     Peer::Udp(address) => write!(f, "{address}")?,
+                    Peer::Ethernet(address) => write!(f, "ethernet:{address}")?,
                     Peer::Slot(slot) => write!(f, "slot:{slot}")?,
                     Peer::Link => f.write_char('-')?,
                 }
@@ -163,7 +164,19 @@ fn mark(word: &str) -> Option<Mark> {
     Some(Mark { algorithm, input: u32::from_str_radix(input, 16).ok()? })
 }
 
+fn ethernet(word: &str) -> Option<EthernetAddress> {
+    let mut octets = [0; 6];
+    let mut pairs = word.split(':');
+    for octet in &mut octets {
+        *octet = u8::from_str_radix(pairs.next().filter(|pair| pair.len() == 2)?, 16).ok()?;
+    }
+    pairs.next().is_none().then_some(EthernetAddress(octets))
+}
+
 fn peer(word: &str) -> Option<Peer> {
+    if let Some(address) = word.strip_prefix("ethernet:") {
+        return ethernet(address).map(Peer::Ethernet);
+    }
     match (word, word.strip_prefix("slot:")) {
         ("-", _) => Some(Peer::Link),
         (_, Some(slot)) => slot.parse().ok().map(Peer::Slot),
@@ -236,6 +249,7 @@ mod tests {
             What::Datagram(GB, from, None, vec![0, 255]),
             What::Datagram(GB_FURTHER[6], from, Some(mark), vec![1]),
             What::Datagram(HLR, Peer::Link, None, Vec::new()),
+            What::Datagram(GB, Peer::Ethernet(EthernetAddress([2, 0, 0, 0, 0, 255])), None, vec![3]),
             What::Classified(GTP_U, 1 << 24, vec![0x45]),
             What::Stream(HLR, StreamState::Connected),
             What::Stream(HLR, StreamState::Lost),
