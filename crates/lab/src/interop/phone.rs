@@ -136,8 +136,9 @@ impl Phone {
     /// Another phone stands there from now on, which has no P-TMSI.
     pub fn is_another(&mut self, imsi: Imsi) {
         self.imsi = imsi;
-        let digits = imsi.to_string().bytes().fold(0_u32, |sum, digit| sum * 10 + u32::from(digit & 0xf));
-        self.is_called(Tlli::random(digits));
+        let last_digits =
+            imsi.digits().fold(0, |sum: u32, digit| sum.wrapping_mul(10).wrapping_add(digit.into()));
+        self.is_called(Tlli::random(last_digits));
     }
 
     /// It sends under another name, on a new logical link.
