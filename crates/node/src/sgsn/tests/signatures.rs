@@ -95,23 +95,29 @@ fn a_signature_that_cannot_be_read_is_a_missing_one() {
     assert!(matches!(bench.hear_gmm(0), GmmMessage::RauAccept(_)));
 }
 
+/// A mobile that has attached, on a link with one of these ciphers.
+fn attached_with_cipher(ciphers: u8) -> Bench {
+    let mut bench = with_hlr(|config| config.subscribers.ciphers = Ciphers(ciphers));
+    authenticated(&mut bench);
+    located(&mut bench, subscription("*", 9));
+    let ciphering = bench.sgsn.mobiles().next().unwrap().1.llc.ciphering();
+    assert!(ciphering.is_on());
+    let phone = &mut bench.phones[0];
+    phone.llc.assign(Some(phone.tlli), None, ciphering);
+    let GmmMessage::AttachAccept(accept) = bench.hear_gmm(0) else { panic!() };
+    let Some(MobileIdentity::PTmsi(ptmsi)) = accept.allocated_ptmsi else { panic!() };
+    let phone = &mut bench.phones[0];
+    phone.tlli = Tlli::local(ptmsi);
+    phone.llc.assign(Some(phone.tlli), None, ciphering);
+    ciphered(&mut bench, AttachComplete {});
+    bench
+}
+
 /// On a link with a cipher the key is the proof, and nothing in the clear is taken.
 #[test]
 fn a_detach_request_without_signature_is_obeyed_where_it_comes_ciphered() {
     for power_off in [true, false] {
-        let mut bench = with_hlr(|config| config.subscribers.ciphers = Ciphers(0b1000));
-        authenticated(&mut bench);
-        located(&mut bench, subscription("*", 9));
-        let ciphering = bench.sgsn.mobiles().next().unwrap().1.llc.ciphering();
-        assert!(ciphering.is_on());
-        let phone = &mut bench.phones[0];
-        phone.llc.assign(Some(phone.tlli), None, ciphering);
-        let GmmMessage::AttachAccept(accept) = bench.hear_gmm(0) else { panic!() };
-        let Some(MobileIdentity::PTmsi(ptmsi)) = accept.allocated_ptmsi else { panic!() };
-        let phone = &mut bench.phones[0];
-        phone.tlli = Tlli::local(ptmsi);
-        phone.llc.assign(Some(phone.tlli), None, ciphering);
-        ciphered(&mut bench, AttachComplete {});
+        let mut bench = attached_with_cipher(0b1000);
         let unsigned = DetachRequestMo { ptmsi_signature: None, ..bench.detach_request(0, power_off) };
         bench.gmm(0, unsigned.clone());
         assert_eq!(bench.drops(), [(Drop::LlcUnciphered, 1)]);
@@ -124,18 +130,7 @@ fn a_detach_request_without_signature_is_obeyed_where_it_comes_ciphered() {
 /// Whoever knows the TLLI of a mobile says in its name that it has no cipher. The next challenge orders one all the same.
 #[test]
 fn an_update_that_is_refused_weakens_no_cipher() {
-    let mut bench = with_hlr(|config| config.subscribers.ciphers = Ciphers(0b1001));
-    authenticated(&mut bench);
-    located(&mut bench, subscription("*", 9));
-    let ciphering = bench.sgsn.mobiles().next().unwrap().1.llc.ciphering();
-    let phone = &mut bench.phones[0];
-    phone.llc.assign(Some(phone.tlli), None, ciphering);
-    let GmmMessage::AttachAccept(accept) = bench.hear_gmm(0) else { panic!() };
-    let Some(MobileIdentity::PTmsi(ptmsi)) = accept.allocated_ptmsi else { panic!() };
-    let phone = &mut bench.phones[0];
-    phone.tlli = Tlli::local(ptmsi);
-    phone.llc.assign(Some(phone.tlli), None, ciphering);
-    ciphered(&mut bench, AttachComplete {});
+    let mut bench = attached_with_cipher(0b1001);
     let forged = RauRequest {
         ms_network_capability: Some(MsNetworkCapability(Octets::from_start(&[0, 0]))),
         old_ptmsi_signature: None,
