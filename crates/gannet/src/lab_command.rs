@@ -36,6 +36,9 @@ pub enum LabCommand {
         /// Where the results go
         #[arg(long, default_value = "out/lab")]
         out: PathBuf,
+        /// Another build of this program, for ed-compare
+        #[arg(long, value_name = "PROGRAM")]
+        against: Option<PathBuf>,
         /// Exit 1 when a claim does not hold or is not shown
         #[arg(long)]
         strict: bool,
@@ -216,14 +219,14 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             }
             Ok(ExitCode::SUCCESS)
         }
-        LabCommand::Run { name, quick, full, seed, out, strict } => {
+        LabCommand::Run { name, quick, full, seed, out, against, strict } => {
             let size = match (quick, full) {
                 (true, _) => Size::Quick,
                 (_, true) => Size::Full,
                 _ => Size::Normal,
             };
             let progress = std::io::stderr().is_terminal();
-            experiment(&name, &Options { size, seed, out, progress }, strict)
+            experiment(&name, &Options { size, seed, out, progress, against }, strict)
         }
         LabCommand::Replay { file } => replay(&file),
         LabCommand::Chain { candidate, check, out } => {

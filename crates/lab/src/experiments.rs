@@ -107,6 +107,14 @@ pub const ALL: &[Experiment] = &[
         run: |options| run("ed-throughput", options, ed::throughput::experiment),
     },
     Experiment {
+        name: "ed-compare",
+        description: "two builds of the program in the same place, in turns: saturation, delay and cost of a packet",
+        purpose: "Compares this build of Gannet with another one, given by --against, as SGSNs in the same place under the \
+                  same load, in turns. The other build runs twice, as two SGSNs, so that the table also shows by how much \
+                  one program differs from itself on this machine.",
+        run: |options| run("ed-compare", options, ed::compare::experiment),
+    },
+    Experiment {
         name: "ed-isolation",
         description: "what good and bad users get, below and above saturation",
         purpose: thesis!(

@@ -10,7 +10,7 @@ use gannet_lab::{qos_cell, world};
 use std::path::{Path, PathBuf};
 
 fn holds(name: &str, run: fn(&Options) -> Result<Report, String>) {
-    let options = Options { size: Size::Quick, seed: 1, out: PathBuf::new(), progress: false };
+    let options = Options { size: Size::Quick, seed: 1, out: PathBuf::new(), progress: false, against: None };
     let report = run(&options).unwrap();
     assert!(!report.cells.is_empty());
     let points = serde_json::to_string_pretty(&report.cells).unwrap() + "\n";

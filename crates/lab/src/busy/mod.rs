@@ -348,7 +348,8 @@ mod tests {
 
     #[test]
     fn its_figure_is_legible_and_nothing_measured_shows_nothing() {
-        let options = Options { size: Size::Quick, seed: 1, out: PathBuf::new(), progress: false };
+        let options =
+            Options { size: Size::Quick, seed: 1, out: PathBuf::new(), progress: false, against: None };
         let cells = [Candidate::Xdp, Candidate::Reuseport].into_iter().flat_map(|candidate| {
             [(0, true), (2, true), (4, true), (2, false)]
                 .map(|(busy, is_pinned)| judge::tests::cell_of(candidate, Beside { busy, is_pinned }))

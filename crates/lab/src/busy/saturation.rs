@@ -52,6 +52,7 @@ pub(super) const fn setup() -> Setup {
         store: false,
         acknowledged: 0,
         kd: None,
+        program: None,
     }
 }
 

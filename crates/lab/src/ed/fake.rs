@@ -158,7 +158,9 @@ impl Lab for FakeLab {
 
     fn start(&mut self, candidate: Candidate, setup: &Setup) -> Result<Box<dyn Chain>, String> {
         let early = candidate == Candidate::Xdp && !self.is_broken;
-        let forward_s = if candidate == Candidate::Osmo { 15e-6 } else { FORWARD_S };
+        // A build that is slower than the other.
+        let slower = if self.is_broken && setup.program.is_none() { 1.2 } else { 1.0 };
+        let forward_s = slower * if candidate == Candidate::Osmo { 15e-6 } else { FORWARD_S };
         Ok(Box::new(FakeChain {
             forward_s: forward_s + f64::from(setup.work_ns) * 1e-9 + setup.gea.map_or(0.0, |_| 1.5e-6),
             drop_s: early.then_some(DROP_S),
@@ -187,7 +189,7 @@ impl Lab for FakeLab {
 
 type Experiment = fn(&mut Bench<'_>) -> Result<(), String>;
 
-const EXPERIMENTS: [(&str, Experiment); 9] = [
+const EXPERIMENTS: [(&str, Experiment); 10] = [
     ("ed-overhead", super::overhead::experiment),
     ("ed-throughput", super::throughput::experiment),
     ("ed-isolation", super::isolation::experiment),
@@ -197,6 +199,7 @@ const EXPERIMENTS: [(&str, Experiment); 9] = [
     ("ed-scale", super::scale::experiment),
     ("ed-uplink", super::uplink::experiment),
     ("abm-cost", super::abm_cost::experiment),
+    ("ed-compare", super::compare::experiment),
 ];
 
 fn run(lab: FakeLab, name: &str, experiment: Experiment) -> Report {
@@ -207,8 +210,10 @@ fn run_ciphered(mut lab: FakeLab, name: &str, gea: Option<u8>, experiment: Exper
     let sizes = Sizes { repetitions: 2, ..Sizes::of(Size::Quick) };
     let mut bench = Bench::new(&mut lab, sizes, 1);
     bench.gea = gea;
+    bench.against = Some("other".into());
     experiment(&mut bench).unwrap();
-    let options = Options { size: Size::Quick, seed: 1, out: "unused".into(), progress: false };
+    let options =
+        Options { size: Size::Quick, seed: 1, out: "unused".into(), progress: false, against: None };
     bench.report(name, &options)
 }
 
@@ -239,7 +244,11 @@ fn a_machine_that_demultiplexes_early_holds() {
             );
         }
         // Two figures in two rows are no curve.
-        assert!(report.verdicts.len() > 1 && report.figures.is_empty() == (name == "abm-cost"), "{name}");
+        assert!(
+            report.verdicts.len() > 1
+                && report.figures.is_empty() == ["abm-cost", "ed-compare"].contains(&name),
+            "{name}"
+        );
         if let Some(directory) = std::env::var_os("GANNET_FIGURES") {
             report.write(&std::path::Path::new(&directory).join(name), "").unwrap();
             gannet_rt::outln!("{}", report.table());
@@ -325,7 +334,8 @@ fn titles_say_who_is_policed() {
 fn nothing_measured_is_no_yes() {
     let mut lab = FakeLab::default();
     let bench = Bench::new(&mut lab, Sizes::of(Size::Quick), 1);
-    let options = Options { size: Size::Quick, seed: 1, out: "unused".into(), progress: false };
+    let options =
+        Options { size: Size::Quick, seed: 1, out: "unused".into(), progress: false, against: None };
     let report = bench.report("x", &options);
     assert_eq!(report.verdicts.len(), 2);
     assert!(report.verdicts.iter().all(|row| row.holds.is_none()), "{}", report.table());
@@ -402,7 +412,8 @@ fn which_of(
     let mut script = Script(steps);
     bench.take_turn(turn);
     bench.step_again(&mut script, &Vec::new(), &offer, again).unwrap();
-    let options = Options { size: Size::Quick, seed: 1, out: "unused".into(), progress: false };
+    let options =
+        Options { size: Size::Quick, seed: 1, out: "unused".into(), progress: false, against: None };
     (count - script.0.len(), bench.report("x", &options).holds())
 }
 

@@ -7,6 +7,7 @@ pub mod abm_cost;
 pub mod bare;
 pub mod bed;
 pub mod check;
+pub mod compare;
 pub mod delay;
 pub mod flood;
 pub mod isolation;

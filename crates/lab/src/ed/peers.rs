@@ -57,6 +57,7 @@ pub fn start(
 ) -> Result<Process, TestbedError> {
     let path = directory.join("sgsn.cfg");
     std::fs::write(&path, config(candidate, setup, directory))?;
+    let gannet = setup.program.as_deref().unwrap_or(gannet);
     let (program, mut arguments) = match candidate {
         Candidate::Osmo => (Path::new("osmo-sgsn"), vec![]),
         _ if setup.work_ns > 0 => (gannet, mock_cipher(setup.work_ns)),
@@ -263,6 +264,7 @@ mod tests {
             store: false,
             acknowledged: 0,
             kd: None,
+            program: None,
         };
         let text = config(Candidate::Xdp, &setup, Path::new("x"));
         for line in [

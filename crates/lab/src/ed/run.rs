@@ -33,6 +33,7 @@ pub fn run_ciphered(
     let stop = lab.stop();
     let mut bench = Bench::new(&mut lab, Sizes::of(options.size), options.seed);
     bench.gea = gea;
+    bench.against.clone_from(&options.against);
     experiment(&mut bench).map_err(|why| match stop.load(Relaxed) {
         true => {
             "interrupted: the SGSNs have ended, their namespaces are gone, and nothing was written".to_owned()

@@ -147,6 +147,8 @@ pub struct Bench<'a> {
     pub pace: Pace,
     /// GEA with this number takes the place of work that stands for it.
     pub gea: Option<u8>,
+    /// Another build of Gannet, to compare with.
+    pub against: Option<std::path::PathBuf>,
     /// What could not be measured, and what else a person should know.
     pub remarks: Vec<String>,
     pub(crate) cells: Vec<Cell>,
@@ -202,6 +204,7 @@ impl<'a> Bench<'a> {
             turn: None,
             pace: Pace::begin(),
             gea: None,
+            against: None,
         }
     }
 
@@ -224,6 +227,7 @@ impl<'a> Bench<'a> {
             store: false,
             acknowledged: 0,
             kd: None,
+            program: None,
         }
     }
 

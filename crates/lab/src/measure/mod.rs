@@ -149,6 +149,8 @@ pub struct Setup {
     pub acknowledged: u32,
     /// kD that the first of these propose, and the SGSN agrees to; the others have that of table 9.
     pub kd: Option<Proposal>,
+    /// Another build of Gannet that is the SGSN; `None` is this one.
+    pub program: Option<std::path::PathBuf>,
 }
 
 impl Setup {

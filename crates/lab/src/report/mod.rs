@@ -35,6 +35,8 @@ pub struct Options {
     pub out: PathBuf,
     /// Show a progress bar.
     pub progress: bool,
+    /// Another build of Gannet, to compare with.
+    pub against: Option<PathBuf>,
 }
 
 impl Options {
@@ -46,7 +48,8 @@ impl Options {
             Size::Normal => "",
             Size::Full => " --full",
         };
-        format!("gannet lab run {experiment}{size} --seed {}", self.seed)
+        let against = self.against.as_ref().map(|path| format!(" --against {}", path.display()));
+        format!("gannet lab run {experiment}{size} --seed {}{}", self.seed, against.unwrap_or_default())
     }
 }
 

@@ -15,7 +15,7 @@ fn verdict(name: &str, holds: Option<bool>) -> Verdict {
 const PURPOSE: &str = "Shows that nothing is lost.";
 
 fn report() -> Report {
-    let options = Options { size: Size::Quick, seed: 7, out: PathBuf::new(), progress: false };
+    let options = Options { size: Size::Quick, seed: 7, out: PathBuf::new(), progress: false, against: None };
     let mut report = Report::simulated("world", &options);
     report.verdicts =
         vec![verdict("short", Some(true)), verdict("a longer one", Some(false)), verdict("unknown", None)];
@@ -107,7 +107,7 @@ fn a_page_explains_itself() {
 
 #[test]
 fn captions_end_with_where_the_numbers_come_from() {
-    let options = Options { size: Size::Full, seed: 3, out: PathBuf::new(), progress: false };
+    let options = Options { size: Size::Full, seed: 3, out: PathBuf::new(), progress: false, against: None };
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
         Report::simulated("world", &options).origin,

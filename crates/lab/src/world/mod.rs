@@ -270,7 +270,13 @@ mod tests {
     use super::*;
 
     fn quick(seed: u64) -> Report {
-        let options = Options { size: Size::Quick, seed, out: std::path::PathBuf::new(), progress: false };
+        let options = Options {
+            size: Size::Quick,
+            seed,
+            out: std::path::PathBuf::new(),
+            progress: false,
+            against: None,
+        };
         run(&options).unwrap()
     }
 

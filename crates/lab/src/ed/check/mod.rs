@@ -100,6 +100,7 @@ const fn setup(users: u32, cells: u32, kbps: u32) -> Setup {
         store: false,
         acknowledged: 0,
         kd: None,
+        program: None,
     }
 }
 
