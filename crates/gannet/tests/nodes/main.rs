@@ -6,6 +6,7 @@ mod commands;
 mod common;
 mod debian;
 mod end_to_end;
+mod internet;
 mod interop;
 mod ip_sns;
 mod ipv6;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
             of_nodes.concat(),
             [
                 debian::CASES,
+                internet::CASES,
                 interop::CASES,
                 ip_sns::CASES,
                 ipv6::CASES,
