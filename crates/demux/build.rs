@@ -1,4 +1,5 @@
-//! Compiles the kernel's programs (`bpf/*.bpf.c`) with clang, and writes a module that holds them.
+//! Compiles the kernel's programs (`bpf/*.bpf.c`) with clang, and writes a module that holds them. The build of
+//! another package with such a directory is this file too.
 //!
 //! Without clang or the headers of libbpf the build goes on with empty objects; loading one then says what is missing.
 //! An error in the programs themselves ends the build.
@@ -35,7 +36,7 @@ fn main() {
         writeln!(
             module,
             "/// The programs and maps of `bpf/{file}`.\n\
-             pub static {}: Bytecode = Bytecode {{ name: {name:?}, octets: aya::include_bytes_aligned!(concat!(env!(\"OUT_DIR\"), \"/{name}.bpf.o\")) }};",
+             pub static {}: Bytecode = Bytecode::new({name:?}, include_bytes_aligned!(concat!(env!(\"OUT_DIR\"), \"/{name}.bpf.o\")));",
             name.to_uppercase().replace('-', "_"),
         )
         .unwrap_or_default();

@@ -6,7 +6,6 @@
 //! * [`Uplink`] is the program for Gb: it finds the mobile of each LL-PDU.
 //! * [`device`] has those sockets: [`xsk`] with its [`rings`], over one [`umem`] for all interfaces.
 //! * [`reuseport`] decides the same at UDP sockets, for machines without XDP.
-//! * [`traffic`] is no part of this: generator and sink of the load that a core network is measured with.
 //! * [`model`] says the same in safe Rust. A test gives both the same frames; the simulator uses the model.
 //!
 //! # What goes to the kernel
@@ -39,7 +38,6 @@ pub mod model;
 pub mod reuseport;
 pub mod rings;
 mod rules;
-pub mod traffic;
 pub mod umem;
 mod uplink;
 pub mod xsk;

@@ -8,7 +8,7 @@
 //! namespaces.
 
 use crate::settings::{is_ours, put_back_leftovers};
-use gannet_rt::ProcessSignal;
+use gannet_rig::ProcessSignal;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs::File;
@@ -92,7 +92,7 @@ const PREFIX: &str = "gannet-demo-";
 /// A command that ends with us, and that Ctrl-C does not reach.
 pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
-    gannet_rt::end_with_parent(&mut command);
+    gannet_rig::end_with_parent(&mut command);
     command.stdin(Stdio::null());
     command
 }
@@ -291,7 +291,7 @@ pub fn remove_leftovers() {
 /// Tells a process, where it is still there.
 pub(crate) fn signal(signal: ProcessSignal, pid: u32) {
     // One that has ended needs no telling.
-    let _ = gannet_rt::send_signal(pid, signal);
+    let _ = gannet_rig::send_signal(pid, signal);
 }
 
 /// A program that runs beside us and ends with this value: SIGTERM first, SIGKILL after three seconds.

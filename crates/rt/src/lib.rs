@@ -74,7 +74,6 @@ pub mod stdout;
 
 mod access;
 mod busy;
-mod companion;
 mod driver;
 mod ether;
 mod event_loop;
@@ -83,7 +82,6 @@ mod ingress;
 mod io;
 mod messages;
 mod netlink;
-mod network_namespace;
 mod output;
 mod outside;
 mod page_exchange;
@@ -100,21 +98,18 @@ mod xdp;
 
 pub use access::{Access, Hooks, MachineId, NoHooks, Service};
 pub use busy::{BusyPoll, DEFERRAL_NS, EMPTY_WHERE_POLLED};
-pub use companion::{Companion, Datagrams};
 pub use event_loop::{EventLoop, LoopConfig};
 pub use gannet_demux::{FlowCounters, Ring};
 pub use gannet_machine::load::LoopTime;
 pub use gannet_trace::lines::{LineStatus, LineWriter};
 pub use history::{DROPS_PER_MOBILE, DropHistory, Happened};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
-pub use network_namespace::{NetworkNamespace, device_setting};
+pub use messages::{Arrived, Messages};
 pub use outside::Outside;
 pub use page_exchange::ExchangeReport;
 pub use prefetch::PREFETCH;
-pub use system::{
-    Clock, ProcessSignal, cpu_time_of, daemonize, end_with_parent, lock_memory, outlive_signals, pin_to_core,
-    seed, send_signal, set_niceness, set_preempting,
-};
+pub use sys::{set_socket_option, socket_option};
+pub use system::{Clock, daemonize, lock_memory, outlive_signals, pin_to_core, seed};
 pub use tcp::TcpConfig;
 pub use tun::{Tun, TunAddress};
 pub use udp::UdpConfig;

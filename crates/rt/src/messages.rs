@@ -32,7 +32,7 @@ struct Control {
 }
 
 /// The arrays that `recvmmsg` and `sendmmsg` work upon, allocated once.
-pub(crate) struct Messages {
+pub struct Messages {
     names: Box<[libc::sockaddr_storage; BATCH]>,
     vectors: Box<[libc::iovec; DATAGRAMS]>,
     controls: Box<[Control; BATCH]>,
@@ -43,10 +43,13 @@ pub(crate) struct Messages {
 
 /// One datagram of a received batch.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Arrived {
-    pub(crate) from: Option<SocketAddr>,
-    pub(crate) len: usize,
-    pub(crate) cut: bool,
+pub struct Arrived {
+    /// Its sender; `None` where the family is neither IPv4 nor IPv6.
+    pub from: Option<SocketAddr>,
+    /// Octets that were written into its frame.
+    pub len: usize,
+    /// True where the frame had no room for all of it.
+    pub cut: bool,
 }
 
 /// How many of the first datagrams make one message: a run to one peer, all of one size but for a shorter last one.
@@ -70,8 +73,14 @@ pub(crate) fn run_of(mut datagrams: impl Iterator<Item = (SocketAddr, usize)>, b
     if count < RUN_MIN { 1 } else { count }
 }
 
-impl Messages {
-    pub(crate) fn new() -> Self {
+impl core::fmt::Debug for Messages {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Messages").finish_non_exhaustive()
+    }
+}
+
+impl Default for Messages {
+    fn default() -> Self {
         // SAFETY: all are plain C structures (integers and pointers) for which all bits zero is a valid value.
         unsafe {
             Self {
@@ -83,7 +92,9 @@ impl Messages {
             }
         }
     }
+}
 
+impl Messages {
     /// Points header `index` at `count` vectors from `first` on, and at the name of the same index, of `name_len` octets.
     fn point(&mut self, index: usize, first: usize, count: usize, name_len: usize) {
         let (Some(name), Some(vectors), Some(header)) = (
@@ -127,7 +138,10 @@ impl Messages {
 
     /// Receives up to one datagram for each of `frames`, straight into their free space, and says how many came;
     /// [`Messages::arrived`] tells about each. The frames' lengths are left to the caller.
-    pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, frames: &mut [Frame]) -> io::Result<usize> {
+    ///
+    /// # Errors
+    /// That of `recvmmsg`; `WouldBlock` where there is nothing.
+    pub fn receive(&mut self, socket: BorrowedFd<'_>, frames: &mut [Frame]) -> io::Result<usize> {
         let count = frames.len().min(BATCH);
         for (index, frame) in frames.iter_mut().take(count).enumerate() {
             let room = frame.spare_mut();
@@ -148,7 +162,8 @@ impl Messages {
     }
 
     /// What is known about datagram `index` of the last [`Messages::receive`].
-    pub(crate) fn arrived(&self, index: usize) -> Option<Arrived> {
+    #[must_use]
+    pub fn arrived(&self, index: usize) -> Option<Arrived> {
         let (name, header) = (self.names.get(index)?, self.headers.get(index)?);
         Some(Arrived {
             from: read_name(name),
@@ -162,7 +177,7 @@ impl Messages {
     ///
     /// # Errors
     /// That of the first message, of [`Messages::first_run`] datagrams; none went then.
-    pub(crate) fn send(
+    pub fn send(
         &mut self,
         socket: BorrowedFd<'_>,
         queue: &VecDeque<(SocketAddr, Frame)>,
@@ -206,7 +221,8 @@ impl Messages {
     }
 
     /// Datagrams of the first message of the last try to send.
-    pub(crate) const fn first_run(&self) -> usize {
+    #[must_use]
+    pub const fn first_run(&self) -> usize {
         self.runs[0]
     }
 }

@@ -232,21 +232,22 @@ impl AsRawFd for Timer {
     }
 }
 
-/// Sets an option of a socket whose value is a plain integer.
-pub(crate) fn set_socket_option(
-    socket: &impl AsRawFd,
-    level: c_int,
-    name: c_int,
-    value: c_int,
-) -> io::Result<()> {
+/// Sets an option of a socket whose value is a plain integer; level and name are the system's numbers.
+///
+/// # Errors
+/// That of `setsockopt`.
+pub fn set_socket_option(socket: &impl AsRawFd, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
     let len = socklen(mem::size_of_val(&value));
     // SAFETY: reads one integer, whose size is given.
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), len) })
         .map(drop)
 }
 
-/// Reads an option of a socket whose value is a plain integer.
-pub(crate) fn socket_option(socket: &impl AsRawFd, level: c_int, name: c_int) -> io::Result<c_int> {
+/// Reads an option of a socket whose value is a plain integer; level and name are the system's numbers.
+///
+/// # Errors
+/// That of `getsockopt`.
+pub fn socket_option(socket: &impl AsRawFd, level: c_int, name: c_int) -> io::Result<c_int> {
     let mut value: c_int = 0;
     let mut len = socklen(mem::size_of_val(&value));
     // SAFETY: writes at most one integer, whose size is given.
@@ -291,81 +292,6 @@ pub(crate) fn pin_to_core(core: usize) -> io::Result<()> {
     unsafe { libc::CPU_SET(core, &mut set) };
     // SAFETY: reads one `cpu_set_t`; 0 is the calling thread.
     check(unsafe { libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set) }).map(drop)
-}
-
-/// What the command starts gets SIGKILL when the thread that starts it ends.
-/// What a process has had of all cores.
-pub(crate) fn cpu_time_of(pid: u32) -> io::Result<std::time::Duration> {
-    let pid = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
-    let mut clock: libc::clockid_t = 0;
-    // SAFETY: writes one clock's name.
-    let error = unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) };
-    if error != 0 {
-        return Err(io::Error::from_raw_os_error(error));
-    }
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes one `timespec`.
-    check(unsafe { libc::clock_gettime(clock, &raw mut time) })?;
-    let (seconds, ns) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
-    Ok(std::time::Duration::new(seconds.map_err(io::Error::other)?, ns.map_err(io::Error::other)?))
-}
-
-pub(crate) fn end_with_parent(command: &mut std::process::Command) {
-    use std::os::unix::process::CommandExt as _;
-    let ask = || {
-        let signal = libc::c_ulong::try_from(libc::SIGKILL).unwrap_or(0);
-        // SAFETY: this call sets a number in the calling process and touches no memory.
-        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) }).map(drop)
-    };
-    // SAFETY: between fork and exec one system call is made, and nothing allocates or takes a lock.
-    unsafe { command.pre_exec(ask) };
-}
-
-/// Sets the calling thread's nice value; threads and processes that it makes have the same.
-pub(crate) fn set_niceness(niceness: i32) -> io::Result<()> {
-    // SAFETY: touches no memory; 0 is the caller.
-    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, niceness) }).map(drop)
-}
-
-/// Sends a process a signal.
-pub(crate) fn kill(pid: u32, signal: libc::c_int) -> io::Result<()> {
-    // 0 and what is negative would name groups of processes.
-    let pid = libc::pid_t::try_from(pid).ok().filter(|pid| *pid > 0);
-    let pid = pid.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    // SAFETY: touches no memory.
-    check(unsafe { libc::kill(pid, signal) }).map(drop)
-}
-
-/// Lets a process's first thread, or with 0 the calling thread, preempt all of lower rank; with rank 0 it takes turns again.
-pub(crate) fn set_preempting(pid: u32, rank: u8) -> io::Result<()> {
-    let policy = if rank > 0 { libc::SCHED_FIFO } else { libc::SCHED_OTHER };
-    let sched_priority = rank.into();
-    let pid = libc::pid_t::try_from(pid).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let parameters = libc::sched_param { sched_priority };
-    // SAFETY: the kernel reads the parameters during the call.
-    check(unsafe { libc::sched_setscheduler(pid, policy, &raw const parameters) }).map(drop)
-}
-
-/// Moves the calling thread into the network namespace that this file stands for.
-pub(crate) fn enter_network_namespace(namespace: &File) -> io::Result<()> {
-    // SAFETY: changes what the calling thread may reach, and touches no memory.
-    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
-}
-
-/// Gives the calling thread mounts of its own, of which `/sys` shows the network namespace that the thread is in.
-pub(crate) fn mount_own_sys() -> io::Result<()> {
-    const SYSFS: &CStr = c"sysfs";
-    // SAFETY: changes what the calling thread may reach, and touches no memory.
-    check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
-    let (none, alone) = (core::ptr::null(), libc::MS_REC | libc::MS_PRIVATE);
-    // SAFETY: the kernel reads the strings during the call; the others may be missing.
-    check(unsafe { libc::mount(none, c"/".as_ptr(), none, alone, none.cast()) })?;
-    // SAFETY: as above.
-    match check(unsafe { libc::mount(SYSFS.as_ptr(), c"/sys".as_ptr(), SYSFS.as_ptr(), 0, none.cast()) }) {
-        // What is there shows it already.
-        Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Ok(()),
-        other => other.map(drop),
-    }
 }
 
 /// Goes on as a child of the first process, in a session of its own, with `/dev/null` for standard input, output and

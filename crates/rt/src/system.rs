@@ -82,69 +82,6 @@ pub fn pin_to_core(core: usize) -> io::Result<()> {
     sys::pin_to_core(core)
 }
 
-/// What this command starts is killed when the thread that starts it ends, in whatever way: nothing is left behind by a
-/// process that was itself killed. It has a process group of its own, so that the terminal's Ctrl-C reaches only us, who end
-/// it in order.
-pub fn end_with_parent(command: &mut std::process::Command) {
-    std::os::unix::process::CommandExt::process_group(command, 0);
-    sys::end_with_parent(command);
-}
-
-/// What a process has had of all cores so far, to the nanosecond.
-///
-/// # Errors
-/// Where there is no such process.
-pub fn cpu_time_of(pid: u32) -> io::Result<std::time::Duration> {
-    sys::cpu_time_of(pid)
-}
-
-/// Lets this process and those that it starts from now on go before others on their cores, or after them: -20 to 19.
-///
-/// # Errors
-/// Where this process may not go before others.
-pub fn set_niceness(niceness: i32) -> io::Result<()> {
-    sys::set_niceness(niceness)
-}
-
-/// What a process can be told from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProcessSignal {
-    /// To stand still (SIGSTOP).
-    Stop,
-    /// To go on (SIGCONT).
-    Continue,
-    /// To end in order (SIGTERM).
-    Terminate,
-    /// Nothing: the kernel ends it (SIGKILL).
-    Kill,
-}
-
-/// Tells a process.
-///
-/// # Errors
-/// Where there is no such process, or this one may not.
-pub fn send_signal(pid: u32, signal: ProcessSignal) -> io::Result<()> {
-    sys::kill(
-        pid,
-        match signal {
-            ProcessSignal::Stop => libc::SIGSTOP,
-            ProcessSignal::Continue => libc::SIGCONT,
-            ProcessSignal::Terminate => libc::SIGTERM,
-            ProcessSignal::Kill => libc::SIGKILL,
-        },
-    )
-}
-
-/// Lets a process's first thread, or the calling thread where none is named, run whenever it can, before all that take turns
-/// (`SCHED_FIFO`) and those of lower `rank`; with rank 0 it takes turns again. What never sleeps keeps others off its core by that, but for the part that the kernel
-/// reserves for them.
-///
-/// # Errors
-/// Where this process may not do that, or there is no such process.
-pub fn set_preempting(pid: Option<u32>, rank: u8) -> io::Result<()> {
-    sys::set_preempting(pid.unwrap_or(0), rank)
-}
-
 /// Ignores every signal that ends a process by default, but for SIGTERM, SIGINT, SIGQUIT and SIGKILL. A fault of the program
 /// itself (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT) still ends it: the kernel and the C library take no notice of this choice
 /// there. An event loop takes those that it handles. What this process starts inherits the choice.
@@ -175,16 +112,6 @@ mod tests {
         assert!(clock.now() >= first);
         assert_eq!(clock.unix_ns(Instant(5)) - clock.unix_ns(Instant::ZERO), 5);
         assert_ne!(seed().unwrap(), seed().unwrap());
-    }
-
-    #[test]
-    fn a_process_that_works_has_had_the_core() {
-        let (pid, begin) = (std::process::id(), std::time::Instant::now());
-        let before = cpu_time_of(pid).unwrap();
-        while cpu_time_of(pid).unwrap() - before < std::time::Duration::from_millis(2) {
-            assert!(begin.elapsed().as_secs() < 60);
-        }
-        assert!(cpu_time_of(u32::MAX).is_err());
     }
 
     #[test]

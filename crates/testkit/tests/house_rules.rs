@@ -18,7 +18,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("ops", &["wire", "machine", "proto"]),
     ("demux", &["wire", "machine", "qos", "proto"]),
     ("rt", &["wire", "machine", "qos", "proto", "trace", "demux"]),
-    ("lab", &["wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux"]),
+    ("rig", &["machine", "demux", "rt"]),
+    ("lab", &["wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux", "rig"]),
     ("gannet", &["wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux"]),
     ("testkit", &[]),
 ];
@@ -42,7 +43,7 @@ const IMPURE_WORDS: &[&str] = &[
 ];
 
 /// Crates whose reason is the kernel, and which alone may say `unsafe`.
-const MAY_BE_UNSAFE: &[&str] = &["rt", "demux"];
+const MAY_BE_UNSAFE: &[&str] = &["rt", "demux", "rig"];
 
 const FILE_LINES_MAX: usize = 650;
 const FUNCTION_LINES_MAX: usize = 80;

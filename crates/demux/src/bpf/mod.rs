@@ -11,6 +11,8 @@ pub use error::{Error, may_load};
 pub use held::Held;
 pub use mapped::{MappedArray, Shared};
 
+pub use aya::include_bytes_aligned;
+
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, XskMap};
 use aya::programs::links::FdLink;
 use aya::programs::{
@@ -29,12 +31,18 @@ pub struct Bytecode {
 
 /// The object files of this build.
 pub mod objects {
-    use super::Bytecode;
+    use super::{Bytecode, include_bytes_aligned};
 
     include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 }
 
 impl Bytecode {
+    /// An object of a build: `octets` from [`include_bytes_aligned`], none where the build had no clang.
+    #[must_use]
+    pub const fn new(name: &'static str, octets: &'static [u8]) -> Self {
+        Self { name, octets }
+    }
+
     /// Its name, without `.bpf.c`.
     #[must_use]
     pub const fn name(&self) -> &'static str {

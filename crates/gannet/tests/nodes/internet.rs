@@ -2,7 +2,7 @@
 //! that knows no way to the mobiles.
 
 use crate::common::{GANNET, Node, file, repository, said, wait_for};
-use gannet_rt::NetworkNamespace;
+use gannet_rig::NetworkNamespace;
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir};
 use std::io::{Read as _, Write as _};

@@ -6,7 +6,7 @@ use gannet_lab::hlr::Hlr;
 use gannet_lab::hlr::server::Server;
 use gannet_machine::rng::Rng;
 use gannet_proto::auth::cards::{Cards, Variant};
-use gannet_rt::NetworkNamespace;
+use gannet_rig::NetworkNamespace;
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir};
 use std::io::{Read as _, Write as _};

@@ -7,7 +7,7 @@ use gannet_lab::load::plan::{Groups, Ramp, Sizes};
 use gannet_lab::load::run::{Generator, RunOptions, Ways, traffic_config};
 use gannet_lab::load::traffic::{Group, GroupResult, Pacing, Samples, Spacing, StepResult, Traffic};
 use gannet_lab::load::{Load, LoadConfig, Order, Phase, User};
-use gannet_rt::NetworkNamespace;
+use gannet_rig::NetworkNamespace;
 use gannet_testkit::Case;
 use gannet_wire::l3::ie::ReliabilityClass;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::text;
 use crate::ed::bed::SGSN_CORE;
 use crate::testbed::{self, Process};
-use gannet_rt::ProcessSignal;
+use gannet_rig::ProcessSignal;
 use std::fmt;
 use std::path::Path;
 

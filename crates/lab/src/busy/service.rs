@@ -6,7 +6,7 @@ use crate::demo::configs::address::GI_HOST;
 use crate::http;
 use crate::load::traffic::Latency;
 use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
-use gannet_rt::NetworkNamespace;
+use gannet_rig::NetworkNamespace;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::sync::Arc;

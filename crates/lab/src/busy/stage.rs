@@ -6,7 +6,7 @@ use crate::demo::configs::{self, address};
 use crate::ed::bed::{SGSN_CORE, parse_devices};
 use crate::testbed::{self, Namespace, Process};
 use gannet_ops::vty;
-use gannet_rt::NetworkNamespace;
+use gannet_rig::NetworkNamespace;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -13,7 +13,7 @@ use crate::counters::parse_snmp;
 use crate::measure::account::CoreTime;
 use crate::testbed::{self, Namespace, TestbedError};
 use gannet_demux::link::{self, Offload};
-use gannet_rt::NetworkNamespace;
+use gannet_rig::NetworkNamespace;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -326,7 +326,7 @@ impl ProcessClock {
     /// # Errors
     /// Where there is no such process.
     pub fn read(pid: u32) -> Result<Self, TestbedError> {
-        Ok(Self { pid, ran: gannet_rt::cpu_time_of(pid)?, at: Instant::now() })
+        Ok(Self { pid, ran: gannet_rig::cpu_time_of(pid)?, at: Instant::now() })
     }
 
     /// For how long it did not run since `earlier`: it waited for the core, or the core itself did not run.

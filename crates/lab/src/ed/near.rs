@@ -52,7 +52,7 @@ impl First {
     /// # Errors
     /// Where this process may not.
     pub fn new() -> Result<Self, String> {
-        gannet_rt::set_niceness(-20).map_err(|error| format!("nice -20: {error}"))?;
+        gannet_rig::set_niceness(-20).map_err(|error| format!("nice -20: {error}"))?;
         let group = std::fs::read_to_string(AUTO_GROUP).ok();
         let before = group.and_then(|text| text.split_whitespace().last().map(str::to_owned));
         let group = before.and_then(|nice| Changed::make_worded(Path::new(AUTO_GROUP), &nice, "-20"));
@@ -88,7 +88,7 @@ impl Preempting {
     pub fn new(pid: u32) -> Result<Self, String> {
         let this = Self { pid, _kept: Changed::make(Path::new(KEPT), "-1") };
         for who in [Some(pid), None] {
-            gannet_rt::set_preempting(who, 1).map_err(|error| format!("SCHED_FIFO: {error}"))?;
+            gannet_rig::set_preempting(who, 1).map_err(|error| format!("SCHED_FIFO: {error}"))?;
         }
         Ok(this)
     }
@@ -97,8 +97,8 @@ impl Preempting {
 impl Drop for Preempting {
     fn drop(&mut self) {
         // The process may have ended.
-        let _ = gannet_rt::set_preempting(Some(self.pid), 0);
-        let _ = gannet_rt::set_preempting(None, 0);
+        let _ = gannet_rig::set_preempting(Some(self.pid), 0);
+        let _ = gannet_rig::set_preempting(None, 0);
     }
 }
 

@@ -119,7 +119,7 @@ impl Drop for Pulse {
 fn looks(state: &State, ready: mpsc::Sender<()>) -> Vec<Duration> {
     let mut all = Vec::with_capacity(4096);
     // Elsewhere, or behind the SGSN, a look says nothing.
-    if gannet_rt::set_preempting(None, RANK).and_then(|()| gannet_rt::pin_to_core(SGSN_CORE)).is_err() {
+    if gannet_rig::set_preempting(None, RANK).and_then(|()| gannet_rt::pin_to_core(SGSN_CORE)).is_err() {
         return all;
     }
     drop(ready);

@@ -13,7 +13,7 @@ use crate::measure::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing};
 use crate::testbed::{self, Process, TestbedError};
 use gannet_ops::vty;
 use gannet_proto::bssgp::flow_control::BvcParameters;
-use gannet_rt::ProcessSignal;
+use gannet_rig::ProcessSignal;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::TcpStream;

@@ -2,7 +2,7 @@
 
 use crate::demo::Peer;
 use crate::testbed::{self, Namespace, Process, TestbedError};
-use gannet_rt::ProcessSignal;
+use gannet_rig::ProcessSignal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

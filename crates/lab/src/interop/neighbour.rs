@@ -5,7 +5,7 @@ use super::bed::{At, Bed};
 use super::network::failed;
 use crate::testbed::TestbedError;
 use gannet_proto::ipa_stream::Splitter;
-use gannet_rt::NetworkNamespace;
+use gannet_rig::NetworkNamespace;
 use gannet_wire::gsup::{Body, CnDomain, Domain, LocationUpdate, Message, PORT, RAT_TYPE_GERAN};
 use gannet_wire::id::Imsi;
 use gannet_wire::ipa::{self, Ccm, IdTag};

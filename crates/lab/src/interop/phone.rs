@@ -3,7 +3,7 @@
 use super::bed::{At, Bed};
 use super::network::failed;
 use crate::testbed::TestbedError;
-use gannet_rt::NetworkNamespace;
+use gannet_rig::NetworkNamespace;
 use gannet_wire::bssgp::{self, DlUnitdata, QosProfile, UlUnitdata};
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::id::{Bvci, CellId, Imsi, Nsei, Nsvci, PTmsi, Plmn, Rai, Sapi, Tlli};

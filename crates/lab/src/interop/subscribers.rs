@@ -11,7 +11,7 @@ use super::network::{
 use super::{Found, differences};
 use crate::demo::Peer;
 use crate::testbed::TestbedError;
-use gannet_rt::ProcessSignal;
+use gannet_rig::ProcessSignal;
 use gannet_wire::gsup::{Body, Cancel, CancelType, CnDomain};
 
 type Result<T = Found> = core::result::Result<T, TestbedError>;

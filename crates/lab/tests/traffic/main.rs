@@ -121,7 +121,7 @@ fn between_namespaces(body: impl FnOnce(&Netns) + Send) {
 }
 
 fn enter_and(netns: &Netns, body: impl FnOnce() + Send) {
-    let netns = gannet_rt::NetworkNamespace::named(netns.name()).unwrap();
+    let netns = gannet_rig::NetworkNamespace::named(netns.name()).unwrap();
     std::thread::scope(|scope| {
         let thread = scope.spawn(move || {
             netns.enter().unwrap();

@@ -198,7 +198,7 @@ impl Io {
             bindings: Vec::new(),
             readable: VecDeque::with_capacity(64),
             unsent: Vec::with_capacity(64),
-            messages: Messages::new(),
+            messages: Messages::default(),
             spare,
         }
     }

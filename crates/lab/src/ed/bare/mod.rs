@@ -12,7 +12,7 @@ use crate::measure::Bare;
 use crate::mock_cipher::Work;
 use crate::testbed;
 use core::net::SocketAddr;
-use gannet_rt::Companion;
+use gannet_rig::PolledSocket;
 use gannet_wire::id::{Bvci, Teid, Tlli};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -98,11 +98,11 @@ fn defer_interrupts(device: &str, bare: Bare) -> Result<(), String> {
 }
 
 /// A socket on a port of its own at Gn that knows its device: a packet that it sends to its neighbour comes back.
-fn companion(port: u16) -> Result<Companion, String> {
+fn companion(port: u16) -> Result<PolledSocket, String> {
     let fail = |error: std::io::Error| format!("companion at {GN_SGSN}:{port}: {error}");
     let ours: SocketAddr =
         format!("{GN_SGSN}:{port}").parse().map_err(|error| format!("{GN_SGSN}: {error}"))?;
-    let companion = Companion::open(ours, BATCH).map_err(fail)?;
+    let companion = PolledSocket::open(ours, BATCH).map_err(fail)?;
     let until = Instant::now() + Duration::from_secs(20);
     // Whoever generates traffic sends one ordinary datagram here first: see `greet`.
     while !companion.knows_its_device() {

@@ -5,7 +5,7 @@ use super::template::Template;
 use super::{BATCH, Options, READY, TURNS, Toil, bvci, tlli, user_of};
 use core::net::SocketAddr;
 use gannet_machine::frame::{Frame, FramePool};
-use gannet_rt::{Companion, Datagrams};
+use gannet_rig::{Datagrams, PolledSocket};
 use gannet_wire::gtp::v1u::GPdu;
 use std::collections::{HashMap, VecDeque};
 use std::net::UdpSocket;
@@ -17,8 +17,8 @@ pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), Str
     let address = |ip: &str, port: u16| -> Result<SocketAddr, String> {
         format!("{ip}:{port}").parse().map_err(|error| format!("{ip}: {error}"))
     };
-    // This socket is its own companion: a receive that would find nothing polls the device.
-    let gn = Companion::open(address(GN_SGSN, gannet_wire::gtp::PORT_USER)?, BATCH);
+    // A receive that would find nothing polls the device.
+    let gn = PolledSocket::open(address(GN_SGSN, gannet_wire::gtp::PORT_USER)?, BATCH);
     let gn = gn.map_err(|error| format!("{GN_SGSN}: {error}"))?;
     let gb = UdpSocket::bind(address(GB_SGSN, GB_PORT)?).map_err(|error| format!("{GB_SGSN}: {error}"))?;
     let to = address(GB_LOAD, options.port)?;

@@ -12,7 +12,8 @@ use gannet_demux::{AtDriver, Classifier, Classify, Config, METADATA_LEN, Metadat
 use gannet_machine::frame::{Frame, FramePool};
 use gannet_proto::classifier::{Block, Key, Rule, RuleChange};
 use gannet_qos::class::{Class, Precedence};
-use gannet_rt::{Companion, EMPTY_WHERE_POLLED};
+use gannet_rig::PolledSocket;
+use gannet_rt::EMPTY_WHERE_POLLED;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -71,7 +72,7 @@ pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), Str
 
 /// Lets the device's ring fill up, drops a batch, and takes the time of that: `dropping_ns` and `dropped` are printed
 /// every tenth of a second. So the cost is known also where no generator can reach the rate.
-fn only_drop(classifier: &Classifier, companion: &Companion, going: &dyn Fn() -> bool) {
+fn only_drop(classifier: &Classifier, companion: &PolledSocket, going: &dyn Fn() -> bool) {
     let dropped = || classifier.totals().of(gannet_machine::drops::Drop::DemuxBlocked);
     let (mut ns, mut count) = (0_u128, 0);
     let mut told = Instant::now();

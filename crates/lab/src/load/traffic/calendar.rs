@@ -6,7 +6,7 @@
 use super::config::{FlowSpec, Pacing, Spacing};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use gannet_demux::bpf::MappedArray;
-use gannet_demux::traffic::{FLOW_EXPONENTIAL, Flow, Plan, SLOTS};
+use gannet_rig::layout::{FLOW_EXPONENTIAL, Flow, Plan, SLOTS};
 
 /// Slots of a window in which users are shuffled.
 const SHUFFLE: u64 = 1024;

@@ -10,10 +10,10 @@ use super::Traffic;
 use super::config::{Direction, FlowSpec, TrafficConfig};
 use super::result::Samples;
 use core::sync::atomic::Ordering::Relaxed;
-use gannet_demux::traffic::{self as layout, FLOW_CIPHERED, FLOW_EACH};
 use gannet_proto::llc::Algorithm;
 use gannet_proto::llc::cipher::kasumi::{Kasumi, S7, S9};
 use gannet_proto::llc::cipher::ui_input;
+use gannet_rig::layout::{self, FLOW_CIPHERED, FLOW_EACH};
 use gannet_wire::id::Sapi;
 
 /// Flags of a flow that say how it is read.

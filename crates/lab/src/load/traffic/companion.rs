@@ -32,7 +32,7 @@ const DEFER: u128 = 0x7fff_ffff;
 /// A socket that polls one of our devices.
 #[derive(Debug)]
 pub struct Companion {
-    socket: gannet_rt::Companion,
+    socket: gannet_rig::PolledSocket,
     defer: Option<Setting>,
     interval: Option<Setting>,
 }
@@ -47,7 +47,7 @@ struct Setting {
 impl Setting {
     /// `None` where it is out of reach.
     fn open(device: &str, name: &str) -> Option<Self> {
-        let file = gannet_rt::device_setting(device, name).ok()?;
+        let file = gannet_rig::device_setting(device, name).ok()?;
         let mut before = vec![0; 32];
         let len = file.read_at(&mut before, 0).ok()?;
         before.truncate(len);
@@ -72,7 +72,7 @@ impl Companion {
     /// # Errors
     /// Where a socket cannot be made, or the SGSN's host answers no echo.
     pub fn new(side: &Side) -> io::Result<Self> {
-        let socket = gannet_rt::Companion::open(SocketAddrV4::new(side.local, 0).into(), BUDGET)?;
+        let socket = gannet_rig::PolledSocket::open(SocketAddrV4::new(side.local, 0).into(), BUDGET)?;
         let open = |name, value| {
             let setting = Setting::open(&side.device, name)?;
             setting.set(value).ok()?;

@@ -2,7 +2,7 @@
 
 use crate::load::UserCipher;
 use core::net::Ipv4Addr;
-use gannet_demux::traffic::{GROUPS, N_PDU_MAX, N_PDU_MIN};
+use gannet_rig::layout::{GROUPS, N_PDU_MAX, N_PDU_MIN};
 use std::time::Duration;
 
 /// Which way a flow goes.

@@ -1,6 +1,6 @@
 //! Generator and sink of `gannet load`: user data at the speed of the driver.
 //!
-//! Both ends are kernel programs (`bpf/traffic.bpf.c`) on our ends of Gn and Gb. The generator makes G-PDUs out of empty
+//! Both ends are kernel programs ([`gannet_rig::objects::TRAFFIC`]) on our ends of Gn and Gb. The generator makes G-PDUs out of empty
 //! frames, as fast as they are due, and puts them into the SGSN's driver; the sink takes apart what comes out at Gb, checks
 //! it octet by octet, counts it and drops it, so that only the control plane's frames reach sockets. The same the other way.
 //!
@@ -43,9 +43,9 @@ use calendar::{Calendar, Mapped, Memory, exponential_table};
 use companion::Companion;
 use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use gannet_demux::bpf::{Attachment, Error as BpfError, Loader, MappedArray, Object, XdpMode, objects};
+use gannet_demux::bpf::{Attachment, Error as BpfError, Loader, MappedArray, Object, XdpMode};
 use gannet_demux::link;
-use gannet_demux::traffic::{self as layout, FLOW_UPLINK, GROUPS, PATTERN_LEN, ROOM, be16, be32};
+use gannet_rig::layout::{self, FLOW_UPLINK, GROUPS, PATTERN_LEN, ROOM, be16, be32};
 use rhythm::Rhythm;
 use std::io;
 use std::time::Duration;
@@ -147,7 +147,7 @@ impl Traffic {
         let flows = count(config.flows.len());
         let samples = config.samples();
         let finds_by_tlli = config.segmented || samples.is_some() || config.is_acknowledged();
-        let object = Loader::new(&objects::TRAFFIC)
+        let object = Loader::new(&gannet_rig::objects::TRAFFIC)
             .global("gn_ifindex", &gn)
             .global("gb_ifindex", &gb)
             .max_entries("flows", flows)

@@ -2,7 +2,7 @@
 
 use super::config::Group;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use gannet_demux::traffic::{self, BUCKETS, bucket_range};
+use gannet_rig::layout::{self, BUCKETS, bucket_range};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -107,7 +107,7 @@ impl Latency {
         })
     }
 
-    fn of(group: &traffic::Group) -> Self {
+    fn of(group: &layout::Group) -> Self {
         Self {
             counts: group.latency.iter().map(load).collect(),
             sum_ns: load(&group.latency_sum),
@@ -205,7 +205,7 @@ pub struct GroupResult {
 }
 
 impl GroupResult {
-    pub(super) fn of(number: u8, flows: u64, group: &traffic::Group) -> Self {
+    pub(super) fn of(number: u8, flows: u64, group: &layout::Group) -> Self {
         let offered = load(&group.offered);
         Self {
             group: number,

@@ -8,7 +8,7 @@ use super::{
 use core::sync::atomic::AtomicU64;
 use gannet_demux::bpf::{TestRun, TestRunResult};
 use gannet_demux::link;
-use gannet_demux::traffic as layout;
+use gannet_rig::layout;
 use std::io;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// What generator, sink and user space share: the layout of the maps. crates/demux/src/traffic.rs says the same in Rust.
+// What generator, sink and user space share: the layout of the maps. crates/rig/src/layout.rs says the same in Rust.
 //
 // A flow is the traffic of one user in one direction. A marked N-PDU looks like this, in octets:
 //

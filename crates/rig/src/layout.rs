@@ -4,8 +4,8 @@
 //! order there ([`be32`]). While a call of the generator runs, its own fields belong to it.
 #![expect(unsafe_code, reason = "layouts that are shared with the kernel")]
 
-use crate::bpf::Shared;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use gannet_demux::bpf::Shared;
 
 /// Groups of flows that are counted apart.
 pub const GROUPS: usize = 16;

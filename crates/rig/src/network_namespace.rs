@@ -1,8 +1,11 @@
 //! Network namespaces: a thread goes into one to open its sockets there.
+#![expect(unsafe_code, reason = "system calls that no safe crate offers")]
 
-use crate::sys;
+use crate::check;
+use core::ffi::CStr;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::path::Path;
 
 /// A network namespace that is held open.
@@ -31,7 +34,8 @@ impl NetworkNamespace {
     /// # Errors
     /// Without `CAP_SYS_ADMIN`.
     pub fn enter(&self) -> io::Result<()> {
-        sys::enter_network_namespace(&self.0)
+        // SAFETY: changes what the calling thread may reach, and touches no memory.
+        check(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) })
     }
 }
 
@@ -43,12 +47,28 @@ impl NetworkNamespace {
 pub fn device_setting(device: &str, name: &str) -> io::Result<File> {
     let path = Path::new("/sys/class/net").join(device).join(name);
     let open = || {
-        sys::mount_own_sys()?;
+        mount_own_sys()?;
         File::options().read(true).write(true).open(&path)
     };
     // The mounts go with the thread.
     let opened = std::thread::scope(|scope| scope.spawn(open).join());
     opened.unwrap_or_else(|_| Err(io::Error::other("the thread that opens it has failed")))
+}
+
+/// Gives the calling thread mounts of its own, of which `/sys` shows the network namespace that the thread is in.
+fn mount_own_sys() -> io::Result<()> {
+    const SYSFS: &CStr = c"sysfs";
+    // SAFETY: changes what the calling thread may reach, and touches no memory.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
+    let (none, alone) = (core::ptr::null(), libc::MS_REC | libc::MS_PRIVATE);
+    // SAFETY: the kernel reads the strings during the call; the others may be missing.
+    check(unsafe { libc::mount(none, c"/".as_ptr(), none, alone, none.cast()) })?;
+    // SAFETY: as above.
+    match check(unsafe { libc::mount(SYSFS.as_ptr(), c"/sys".as_ptr(), SYSFS.as_ptr(), 0, none.cast()) }) {
+        // What is there shows it already.
+        Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Ok(()),
+        other => other,
+    }
 }
 
 #[cfg(test)]

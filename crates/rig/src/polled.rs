@@ -1,9 +1,8 @@
-//! Loops without a node: what a laboratory measures beside the nodes, to know what the machine itself can do.
+//! Sockets of loops without a node: they measure what the machine itself can do.
 
-use crate::messages::Messages;
-use crate::sys;
 use core::net::SocketAddr;
 use gannet_machine::frame::Frame;
+use gannet_rt::{Messages, set_socket_option, socket_option};
 use std::collections::VecDeque;
 use std::io;
 use std::net::UdpSocket;
@@ -16,9 +15,9 @@ const POLL_US: i32 = 50;
 ///
 /// An AF_XDP socket of a veth device has no NAPI to poll; a socket that has received a packet there has.
 #[derive(Debug)]
-pub struct Companion(UdpSocket);
+pub struct PolledSocket(UdpSocket);
 
-impl Companion {
+impl PolledSocket {
     /// Opens the socket. Each poll takes up to `budget` packets from the device.
     ///
     /// # Errors
@@ -34,7 +33,7 @@ impl Companion {
             (libc::SO_RCVBUFFORCE, 8 << 20),
         ];
         for (name, value) in options {
-            sys::set_socket_option(&socket, libc::SOL_SOCKET, name, value)?;
+            set_socket_option(&socket, libc::SOL_SOCKET, name, value)?;
         }
         Ok(Self(socket))
     }
@@ -48,7 +47,7 @@ impl Companion {
     /// Whether the socket knows its device, which takes one packet.
     #[must_use]
     pub fn knows_its_device(&self) -> bool {
-        sys::socket_option(&self.0, libc::SOL_SOCKET, libc::SO_INCOMING_NAPI_ID).is_ok_and(|id| id != 0)
+        socket_option(&self.0, libc::SOL_SOCKET, libc::SO_INCOMING_NAPI_ID).is_ok_and(|id| id != 0)
     }
 
     /// The socket, to send or to receive otherwise.
@@ -59,19 +58,8 @@ impl Companion {
 }
 
 /// Batches of datagrams, straight into and out of frames.
+#[derive(Debug, Default)]
 pub struct Datagrams(Messages);
-
-impl core::fmt::Debug for Datagrams {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Datagrams")
-    }
-}
-
-impl Default for Datagrams {
-    fn default() -> Self {
-        Self(Messages::new())
-    }
-}
 
 impl Datagrams {
     /// Receives what is there into the first of `frames`, at most one batch; says how many came.
