@@ -171,6 +171,11 @@ impl<T> Batch<T> {
     }
 }
 
+/// Folds the whole sixteens of a run, four at least, to sixteen octets by multiplication without carries: for a check
+/// sequence whose register, lowest bit first, has at most 32 bits. The keys are the factors over 64 octets and over sixteen,
+/// each for the first and for the last eight of sixteen octets. Gives the sixteen octets, and how many it took.
+pub type Fold = fn(register: u32, octets: &[u8], keys: &[[u64; 2]; 2]) -> ([u8; 16], usize);
+
 /// Everything that a machine may use from outside itself.
 pub struct Context<'a> {
     /// The time.
@@ -185,6 +190,8 @@ pub struct Context<'a> {
     pub frames: &'a FramePool,
     /// Has memory loaded ahead of its use.
     pub prefetch: Prefetch,
+    /// Folds long runs for a check sequence, where the processor multiplies without carries.
+    pub fold: Option<Fold>,
 }
 
 impl Context<'_> {
@@ -288,6 +295,7 @@ impl<T: TraceSink> Surroundings<T> {
             timers: &mut self.timers,
             frames: &self.frames,
             prefetch: Prefetch::NONE,
+            fold: None,
         }
     }
 }

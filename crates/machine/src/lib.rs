@@ -28,5 +28,5 @@ pub mod timers;
 pub mod trace;
 
 pub use contract::{
-    Batch, Context, EthernetAddress, Input, Machine, Output, Peer, Port, StreamState, Surroundings,
+    Batch, Context, EthernetAddress, Fold, Input, Machine, Output, Peer, Port, StreamState, Surroundings,
 };

@@ -247,7 +247,7 @@ fn what_is_deferred_goes_out_as_what_is_not() {
             let len = usize::try_from(rng.below(400)).unwrap();
             let info = vec![round; len];
             let mut frame = one.frame(&info);
-            let deferred = one.llc.unitdata_request_deferred(SAPI, true, true, &mut frame).unwrap();
+            let deferred = one.llc.unitdata_request_deferred(None, (SAPI, true, true), &mut frame).unwrap();
             // What happens to the mobile afterwards is no matter for a frame that has its number.
             one.assign(Ciphering::NONE);
             assert!(frame.prepend(b"BSSGP and NS"));

@@ -16,9 +16,9 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use gannet_machine::frame::Frame;
 use gannet_machine::kept::{Keeper, Kept};
 use gannet_machine::trace::Quiet;
-use gannet_machine::{Batch, Surroundings};
+use gannet_machine::{Batch, Context, Surroundings};
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, Terms};
-use gannet_rt::PREFETCH;
+use gannet_rt::{PREFETCH, carryless};
 use gannet_wire::id::{Sapi, Tlli};
 use std::collections::VecDeque;
 
@@ -68,13 +68,13 @@ impl World {
     fn establish(&mut self) {
         let Self { around, links, out, .. } = self;
         for (sgsn, ms) in links {
-            sgsn.establish_request(&mut around.context(), SAPI, Terms::default(), out);
+            sgsn.establish_request(&mut context(around), SAPI, Terms::default(), out);
             let Some(LlcOutput::Transmit { frame, .. }) = out.pop() else { panic!("no SABM") };
-            ms.receive(&mut around.context(), None, frame, out);
+            ms.receive(&mut context(around), None, frame, out);
             let Some(LlcOutput::EstablishIndication(indication)) = out.pop() else { panic!("no indication") };
-            ms.establish_response(&mut around.context(), *indication, Terms::default(), out);
+            ms.establish_response(&mut context(around), *indication, Terms::default(), out);
             let Some(LlcOutput::Transmit { frame, .. }) = out.pop() else { panic!("no UA") };
-            sgsn.receive(&mut around.context(), None, frame, out);
+            sgsn.receive(&mut context(around), None, frame, out);
             assert!(matches!(out.pop(), Some(LlcOutput::EstablishConfirm { .. })));
         }
     }
@@ -105,8 +105,9 @@ impl World {
         let Self { around, links, out, n_pdu, .. } = self;
         let (sgsn, ms) = links.get_mut(at).unwrap();
         let mut frame = around.frames.copy_of(n_pdu).unwrap();
-        sgsn.unitdata_request(SAPI, true, false, &mut frame).unwrap();
-        ms.receive(&mut around.context(), None, frame, out);
+        let how = (SAPI, true, false);
+        sgsn.unitdata_request_deferred(carryless::fold(), how, &mut frame).unwrap();
+        ms.receive(&mut context(around), None, frame, out);
         assert!(matches!(out.pop(), Some(LlcOutput::Unitdata { .. })));
     }
 
@@ -117,13 +118,13 @@ impl World {
         let (sgsn, ms) = links.get_mut(at).unwrap();
         let frame = around.frames.copy_of(n_pdu).unwrap();
         let reference = u32::try_from(*sent / mobiles).unwrap_or(0);
-        sgsn.data_request(&mut around.context(), SAPI, reference, frame, out).unwrap();
+        sgsn.data_request(&mut context(around), SAPI, reference, frame, out).unwrap();
         let due = *sent + UNDER_WAY * mobiles;
         Self::carry(around, ms, (due, at), back, out);
         while back.front().is_some_and(|(at, ..)| at <= sent) {
             let Some((_, at, frame)) = back.pop_front() else { break };
             let (sgsn, ms) = links.get_mut(at).unwrap();
-            sgsn.receive(&mut around.context(), None, frame, out);
+            sgsn.receive(&mut context(around), None, frame, out);
             *confirmed += Self::carry(around, ms, (due, at), back, out);
         }
     }
@@ -140,7 +141,7 @@ impl World {
         for _ in 0..out.len() {
             match out.pop() {
                 Some(LlcOutput::Transmit { frame, .. }) => {
-                    ms.receive(&mut around.context(), None, frame, out);
+                    ms.receive(&mut context(around), None, frame, out);
                 }
                 Some(LlcOutput::DataConfirm { confirmed: of, .. }) => confirmed += usize::from(of.count),
                 other => panic!("{other:?}"),
@@ -190,8 +191,12 @@ impl Keeping {
     }
 }
 
+/// As the driver of a node lends it.
+fn context(around: &mut Surroundings<Quiet>) -> Context<'_> {
+    Context { fold: carryless::fold(), ..around.context() }
+}
+
 fn modes(criterion: &mut Criterion) {
-    gannet_rt::carryless::use_it();
     for (mobiles, (ahead, looks_ahead)) in
         MOBILES.iter().flat_map(|of| [(of, ("", false)), (of, (", memory asked for ahead", true))])
     {

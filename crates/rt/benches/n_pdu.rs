@@ -8,11 +8,11 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use gannet_machine::frame::Frame;
 use gannet_machine::trace::Quiet;
-use gannet_machine::{Batch, Surroundings};
+use gannet_machine::{Batch, Context, Surroundings};
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole};
 use gannet_proto::sndcp::{Sndcp, SndcpNsapi};
 use gannet_proto::user_plane::{self, Output, Outputs, UserPlane, UserPlaneConfig};
-use gannet_rt::PREFETCH;
+use gannet_rt::{PREFETCH, carryless};
 use gannet_wire::bssgp::ie::{PduLifetime, QosProfile};
 use gannet_wire::bssgp::unitdata::{DlUnitdata, UlUnitdata};
 use gannet_wire::fcs24::fcs24;
@@ -103,13 +103,13 @@ impl World {
             let sndcp = sndcp.as_mut().unwrap();
             let is_new = sndcp.is_empty();
             for frame in core::mem::take(&mut frames) {
-                assert!(llc.receive(&mut around.context(), None, frame, &mut out.llc));
+                assert!(llc.receive(&mut context(around), None, frame, &mut out.llc));
             }
             let mut plane = UserPlane { llc, sndcp, config, whose: None, out };
             if is_new {
-                plane.activate(&mut around.context(), (NSAPI, SAPI), true);
+                plane.activate(&mut context(around), (NSAPI, SAPI), true);
             }
-            while let Some(output) = plane.poll(&mut around.context()) {
+            while let Some(output) = plane.poll(&mut context(around)) {
                 let Output::Llc(LlcOutput::Transmit { frame, .. }) = output else { panic!("{output:?}") };
                 frames.push(frame);
             }
@@ -147,9 +147,10 @@ impl World {
         let (at, frame) = self.turn();
         let Self { around, mobiles, segments, .. } = self;
         let Mobile { llc, bearer, .. } = mobiles.get_mut(at).unwrap();
-        user_plane::unitdata_request(&mut around.context(), (llc, None), bearer, frame, segments).unwrap();
+        user_plane::unitdata_request(&mut context(around), (llc, None), bearer, frame, segments).unwrap();
         while let Some(mut frame) = segments.pop() {
-            llc.unitdata_request(SAPI, true, false, &mut frame).unwrap();
+            let how = (SAPI, true, false);
+            llc.unitdata_request_deferred(carryless::fold(), how, &mut frame).unwrap();
             leave(frame);
         }
     }
@@ -157,13 +158,13 @@ impl World {
     fn acknowledged(&mut self) {
         let (at, frame) = self.turn();
         self.at_mobile(at, |plane, around| {
-            plane.data_request(&mut around.context(), NSAPI, frame).unwrap();
+            plane.data_request(&mut context(around), NSAPI, frame).unwrap();
         });
         while let Some((_, at, nr)) = self.back.front().copied().filter(|(due, ..)| *due <= self.sent) {
             self.back.pop_front();
             let frame = self.acknowledgement(nr);
             self.at_mobile(at, |plane, around| {
-                assert!(plane.llc.receive(&mut around.context(), None, frame, &mut plane.out.llc));
+                assert!(plane.llc.receive(&mut context(around), None, frame, &mut plane.out.llc));
             });
         }
     }
@@ -176,7 +177,7 @@ impl World {
         let sndcp = sndcp.as_mut().unwrap();
         let mut plane = UserPlane { llc, sndcp, config, whose: None, out };
         act(&mut plane, around);
-        while let Some(output) = plane.poll(&mut around.context()) {
+        while let Some(output) = plane.poll(&mut context(around)) {
             match output {
                 Output::Llc(LlcOutput::Transmit { frame, .. }) => {
                     // A and N(S).
@@ -208,8 +209,12 @@ impl World {
     }
 }
 
+/// As the driver of a node lends it.
+fn context(around: &mut Surroundings<Quiet>) -> Context<'_> {
+    Context { fold: carryless::fold(), ..around.context() }
+}
+
 fn modes(criterion: &mut Criterion) {
-    gannet_rt::carryless::use_it();
     for (mobiles, (ahead, looks_ahead)) in
         MOBILES.iter().flat_map(|of| [(of, ("", false)), (of, (", memory asked for ahead", true))])
     {

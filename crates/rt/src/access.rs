@@ -87,6 +87,7 @@ impl Access<'_> {
             timers: &mut driver.timers,
             frames: &self.io.frames,
             prefetch: crate::prefetch::PREFETCH,
+            fold: crate::carryless::fold(),
         };
         Some((&mut driver.machine, context))
     }

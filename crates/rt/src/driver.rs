@@ -1,5 +1,6 @@
 //! One machine in the loop, with what is its own: its wake-ups, its dice, its batches.
 
+use crate::carryless;
 use crate::io::{Arrival, Io, Origin};
 use crate::outside::Outside;
 use crate::prefetch::PREFETCH;
@@ -160,7 +161,7 @@ impl<M: Machine<Rule: Into<RuleChange>> + 'static> AnyDriver for Driver<M> {
     }
 
     fn run(&mut self, index: usize, io: &mut Io, slice: Duration, in_a_hurry: Duration) {
-        let began = io.clock.now();
+        let (began, fold) = (io.clock.now(), carryless::fold());
         let mut cx = Context {
             now: io.now,
             rng: &mut self.rng,
@@ -168,6 +169,7 @@ impl<M: Machine<Rule: Into<RuleChange>> + 'static> AnyDriver for Driver<M> {
             timers: &mut self.timers,
             frames: &io.frames,
             prefetch: PREFETCH,
+            fold,
         };
         (self.touched, self.unfinished) = (false, false);
         let worked = self.worked.get_or_insert(Duration::ZERO);
@@ -202,6 +204,7 @@ impl<M: Machine<Rule: Into<RuleChange>> + 'static> AnyDriver for Driver<M> {
                 timers: &mut self.timers,
                 frames: &io.frames,
                 prefetch: PREFETCH,
+                fold,
             };
             self.machine.poll_output(&mut cx, &mut self.outputs);
             if let Some(tap) = &mut self.tap {

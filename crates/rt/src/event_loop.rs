@@ -118,7 +118,6 @@ impl EventLoop {
     /// # Errors
     /// Where the operating system refuses the poll, the timer, the signals, or the core asked for.
     pub fn new(config: LoopConfig, clock: Clock, log: LogSink) -> io::Result<Self> {
-        crate::carryless::use_it();
         let poll = Poll::new()?;
         let registry = poll.registry().try_clone()?;
         let timer = Timer::new()?;

@@ -116,6 +116,7 @@ impl<M: Machine<Rule: Into<RuleChange>>, T: TraceSink> Driven<M, T> {
             timers: &mut self.timers,
             frames: &self.frames,
             prefetch: Prefetch::NONE,
+            fold: None,
         };
         let result = action(&mut self.machine, &mut cx);
         loop {

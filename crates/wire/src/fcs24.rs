@@ -3,10 +3,8 @@
 //! Generator x^24 + x^23 + x^21 + x^20 + x^19 + x^17 + x^16 + x^15 + x^13 + x^8 + x^7 + x^5 + x^4 + x^2 + 1. The
 //! register starts with ones, the result is complemented and sent least significant octet first.
 //!
-//! It takes eight octets at a time through eight tables that the compiler works out. Where the processor multiplies without
-//! carries, who drives the node says so once with [`fold_with`], and long runs are folded to sixteen octets first.
-
-use std::sync::OnceLock;
+//! It takes eight octets at a time through eight tables that the compiler works out. A caller whose processor multiplies
+//! without carries hands in a [`Fold`]: it makes sixteen octets of a long run first.
 
 /// Octets of the sequence.
 pub const FCS_LEN: usize = 3;
@@ -17,23 +15,18 @@ const GENERATOR: u32 = 0x00ad_85dd;
 /// Runs are folded from this length on: four times sixteen octets.
 pub const FOLDED_MIN: usize = 64;
 
-/// Folds the whole sixteens of a run, [`FOLDED_MIN`] octets at least, to sixteen octets that leave the same in an empty register
-/// as the run does in the given one. Gives them, and how many octets it took.
-pub type Fold = fn(register: u32, octets: &[u8]) -> ([u8; 16], usize);
+/// Folds the whole sixteens of a run, [`FOLDED_MIN`] octets at least, to sixteen octets that leave the same in an empty
+/// register as the run does in the given one. Gives them, and how many octets it took.
+///
+/// It is handed [`FOLD_KEYS`].
+pub type Fold = fn(register: u32, octets: &[u8], keys: &[[u64; 2]; 2]) -> ([u8; 16], usize);
 
-/// How this process folds.
-static FOLD: OnceLock<Fold> = OnceLock::new();
-
-/// From now on long runs are folded this way. Only the first call counts.
-pub fn fold_with(fold: Fold) {
-    // Another way would have the same result.
-    let _ = FOLD.set(fold);
-}
+/// The factors of a fold over 64 octets, and of one over sixteen.
+pub const FOLD_KEYS: [[u64; 2]; 2] = [fold_keys(512), fold_keys(128)];
 
 /// Sixteen octets that stand `bits` before others are multiplied by these two without carries, the first eight by the
 /// first, and the sum of both products is what they add to the others. Lowest bit first, as the register.
-#[must_use]
-pub const fn fold_keys(bits: u32) -> [u64; 2] {
+const fn fold_keys(bits: u32) -> [u64; 2] {
     // A product of two numbers of 64 bits has 127, so that it stands one bit too far.
     [(power(bits + 63) as u64) << 40, (power(bits - 1) as u64) << 40]
 }
@@ -108,19 +101,21 @@ impl Fcs24 {
         Self(0x00ff_ffff)
     }
 
-    /// Takes in `octets`.
+    /// Takes in `octets`, of which `fold` makes sixteen where there are many.
     #[must_use]
-    pub fn update(self, octets: &[u8]) -> Self {
+    pub fn update_folded(self, octets: &[u8], fold: Option<Fold>) -> Self {
         if octets.len() >= FOLDED_MIN
-            && let Some(fold) = FOLD.get()
+            && let Some(fold) = fold
         {
-            let (sixteen, taken) = fold(self.0, octets);
-            return Self(0).by_tables(&sixteen).by_tables(octets.get(taken..).unwrap_or_default());
+            let (sixteen, taken) = fold(self.0, octets, &FOLD_KEYS);
+            return Self(0).update(&sixteen).update(octets.get(taken..).unwrap_or_default());
         }
-        self.by_tables(octets)
+        self.update(octets)
     }
 
-    fn by_tables(self, octets: &[u8]) -> Self {
+    /// Takes in `octets`, by tables.
+    #[must_use]
+    pub fn update(self, octets: &[u8]) -> Self {
         let [t0, t1, t2, t3, t4, t5, t6, t7] = &TABLES;
         let mut register = self.0;
         let (eights, rest) = octets.as_chunks::<8>();
@@ -150,10 +145,16 @@ impl Fcs24 {
     }
 }
 
-/// The sequence of `octets` alone.
+/// The sequence of `octets` alone, by tables.
 #[must_use]
 pub fn fcs24(octets: &[u8]) -> [u8; FCS_LEN] {
     Fcs24::new().update(octets).finish()
+}
+
+/// The sequence of `octets` alone, of which `fold` makes sixteen where there are many.
+#[must_use]
+pub fn fcs24_folded(octets: &[u8], fold: Option<Fold>) -> [u8; FCS_LEN] {
+    Fcs24::new().update_folded(octets, fold).finish()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use gannet_machine::frame::Frame;
 use gannet_machine::{Context, Output, Peer, Port};
 use gannet_wire::bssgp::UlUnitdata;
 use gannet_wire::bssgp::ie::{Precedence, QosProfile};
-use gannet_wire::fcs24::{FCS_LEN, fcs24};
+use gannet_wire::fcs24::{FCS_LEN, fcs24, fcs24_folded};
 use gannet_wire::gtp::Qos;
 use gannet_wire::gtp::header::{Header, message_type};
 use gannet_wire::gtp::v1c::{
@@ -272,7 +272,7 @@ impl Emulator {
         };
         let llc = llc::ui_header(false, SAPI, nu, cover.is_on(), true);
         (frame.append(&llc) && frame.append(header) && frame.append(octets)).then_some(())?;
-        let fcs = fcs24(&frame);
+        let fcs = fcs24_folded(&frame, cx.fold);
         frame.append(&fcs).then_some(())?;
         cover.apply(frame.get_mut(llc.len()..)?);
         Some(frame)

@@ -429,7 +429,7 @@ impl Emulator {
                 return;
             }
         }
-        if !layout.fcs_is_right(&frame) {
+        if !layout.fcs_is_right_folded(&frame, cx.fold) {
             self.stats.fcs_wrong += 1;
             return;
         }

@@ -76,8 +76,12 @@ impl Ms {
         mut frame: Frame,
     ) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
-        match mobile.llc.unitdata_request(sapi, protected, true, &mut frame) {
-            Ok(()) => {
+        let how = (sapi, protected, true);
+        match mobile.llc.unitdata_request_deferred(cx.fold, how, &mut frame) {
+            Ok(cipher) => {
+                if let Some(cipher) = cipher {
+                    cipher.job(&mut frame).alone();
+                }
                 let tlli = mobile.llc.tlli().unwrap_or(Tlli::UNASSIGNED);
                 self.send_ll_pdu(cx, index, tlli, frame);
             }

@@ -158,7 +158,8 @@ impl Sgsn {
     ) -> bool {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return false };
         let Sending { nsapi, sapi, protected } = sending;
-        let cipher = match mobile.llc.unitdata_request_deferred(sapi, protected, true, &mut frame) {
+        let how = (sapi, protected, true);
+        let cipher = match mobile.llc.unitdata_request_deferred(cx.fold, how, &mut frame) {
             Ok(cipher) => cipher,
             Err(drop) => {
                 cx.drop_of(drop, mobile.imsi());

@@ -16,7 +16,7 @@ use gannet_machine::prefetch::Prefetch;
 use gannet_machine::time::Instant;
 use gannet_machine::timers::{FleetingDeadlines, TimerKey, TimerName as _, Timers};
 use gannet_machine::trace::{Category, Level};
-use gannet_machine::{Batch, Context};
+use gannet_machine::{Batch, Context, Fold};
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::xid::{self, Parameter};
 use gannet_wire::llc::{Control, Layout, UFunction};
@@ -335,9 +335,10 @@ impl LlcContext {
             let u = U { sapi: header.sapi, slot, command, poll_final, function, info };
             return self.receive_abm_u(cx, &u, out);
         }
+        let fold = cx.fold;
         let received = self.with(header.sapi, |abm, link| {
             let mut frame = frame;
-            let information = opened(abm, link, layout, &mut frame)?;
+            let information = opened(fold, abm, link, layout, &mut frame)?;
             let received = Received { header, command, frame, information };
             abm.receive(cx, link, received, out)
         });
@@ -506,7 +507,13 @@ impl LlcContext {
 }
 
 /// Deciphers an I frame. Gives where its information stands; `None` for an S frame.
-fn opened(abm: &Abm, link: &Link, layout: &Layout, frame: &mut Frame) -> Result<Option<Range<usize>>, Drop> {
+fn opened(
+    fold: Option<Fold>,
+    abm: &Abm,
+    link: &Link,
+    layout: &Layout,
+    frame: &mut Frame,
+) -> Result<Option<Range<usize>>, Drop> {
     let ns = match layout.header.control {
         Control::I { ns, .. } => Some(ns),
         Control::S { .. } | Control::Ui { .. } | Control::U { .. } => None,
@@ -515,7 +522,7 @@ fn opened(abm: &Abm, link: &Link, layout: &Layout, frame: &mut Frame) -> Result<
         let ciphered = frame.get_mut(layout.header_len..).unwrap_or_default();
         link.ciphering.apply(abm.cipher_input(ns), Direction::received_by(link.role), ciphered);
     }
-    if !layout.fcs_is_right(frame) {
+    if !layout.fcs_is_right_folded(frame, fold) {
         return Err(Drop::LlcBadFcs);
     }
     Ok(ns.map(|_| layout.info()))

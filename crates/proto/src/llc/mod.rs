@@ -38,7 +38,7 @@ use gannet_machine::frame::Frame;
 use gannet_machine::time::Instant;
 use gannet_machine::timers::{Deadlines, TimerKey, Timers};
 use gannet_machine::trace::{Category, Level};
-use gannet_machine::{Batch, Context};
+use gannet_machine::{Batch, Context, Fold};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, Sapi, Tlli};
 use gannet_wire::llc::{Control, Header, Layout, UFunction};
@@ -273,22 +273,21 @@ impl LlcContext {
         ciphered: bool,
         frame: &mut Frame,
     ) -> Result<(), Drop> {
-        if let Some(deferred) = self.unitdata_request_deferred(sapi, protected, ciphered, frame)? {
+        if let Some(deferred) = self.unitdata_request_deferred(None, (sapi, protected, ciphered), frame)? {
             deferred.job(frame).alone();
         }
         Ok(())
     }
 
     /// The same without the work of the cipher, which is to be done before the frame leaves, in a batch with others
-    /// ([`cipher::batch`]). `None` where it goes in the clear.
+    /// ([`cipher::batch`]). `None` where it goes in the clear. The FCS is worked out with `fold` ([`Context::fold`]).
     ///
     /// # Errors
     /// As of [`LlcContext::unitdata_request`].
     pub fn unitdata_request_deferred(
         &mut self,
-        sapi: Sapi,
-        protected: bool,
-        ciphered: bool,
+        fold: Option<Fold>,
+        (sapi, protected, ciphered): (Sapi, bool, bool),
         frame: &mut Frame,
     ) -> Result<Option<Deferred>, Drop> {
         let slot = slot_of(sapi).ok_or(Drop::LlcUnknownSapi)?;
@@ -299,8 +298,8 @@ impl LlcContext {
             return Err(Drop::LlcTooLong);
         }
         let encrypted = ciphered && self.ciphering.is_on();
-        let sealing =
-            ui::Sealing { cr: self.role().cr(true), sapi, encrypted, protected, iov_ui: self.saps.iov_ui };
+        let (cr, iov_ui) = (self.role().cr(true), self.saps.iov_ui);
+        let sealing = ui::Sealing { cr, sapi, encrypted, protected, iov_ui, fold };
         let counters = self.saps.counters_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
         let input = sealing.seal(counters, frame)?;
         self.end.due_where(counters.sent_is_due());
@@ -403,7 +402,7 @@ impl LlcContext {
             return Err(Drop::LlcUnassigned);
         }
         if let Control::Ui { nu, encrypted, protected: _ } = layout.header.control {
-            return self.receive_ui(slot, (nu, encrypted), &layout, (frame, done), out);
+            return self.receive_ui(cx.fold, slot, (nu, encrypted), &layout, (frame, done), out);
         }
         if self.is_for_abm(&layout) {
             return self.receive_in_abm(cx, slot, &layout, frame, out);
@@ -431,6 +430,7 @@ impl LlcContext {
 
     fn receive_ui(
         &mut self,
+        fold: Option<Fold>,
         slot: usize,
         (nu, encrypted): (u16, bool),
         layout: &Layout,
@@ -443,9 +443,9 @@ impl LlcContext {
             return Err(Drop::LlcTooLong);
         }
         if encrypted {
-            self.decipher(slot, nu, layout, (&mut frame, done))?;
+            self.decipher(fold, slot, nu, layout, (&mut frame, done))?;
         }
-        if !layout.fcs_is_right(&frame) {
+        if !layout.fcs_is_right_folded(&frame, fold) {
             return Err(Drop::LlcBadFcs);
         }
         // Of GMM and SM some messages go in the clear on any link; layer 3 knows which.
@@ -470,6 +470,7 @@ impl LlcContext {
     /// restart of this end OC is looked for further on, where the FCS does not fit.
     fn decipher(
         &mut self,
+        fold: Option<Fold>,
         slot: usize,
         nu: u16,
         layout: &Layout,
@@ -484,7 +485,7 @@ impl LlcContext {
             }
         }
         let due = due.ok_or(Drop::LlcCiphered)?;
-        if layout.fcs_is_right(frame) || !self.end.take_search() {
+        if layout.fcs_is_right_folded(frame, fold) || !self.end.take_search() {
             return Ok(());
         }
         due.job(frame).alone();

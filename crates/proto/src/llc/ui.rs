@@ -1,9 +1,10 @@
 //! Unacknowledged information (04.64 clause 8.4 [44.064]).
 
 use super::cipher::{self, Ciphering, Direction, Job};
+use gannet_machine::Fold;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
-use gannet_wire::fcs24::{FCS_LEN, Fcs24};
+use gannet_wire::fcs24::{FCS_LEN, fcs24_folded};
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::{MODULUS, N202, UI_HEADER_LEN, ui_header};
 use serde::{Deserialize, Serialize};
@@ -146,6 +147,7 @@ pub(super) struct Sealing {
     pub(super) encrypted: bool,
     pub(super) protected: bool,
     pub(super) iov_ui: u32,
+    pub(super) fold: Option<Fold>,
 }
 
 impl Sealing {
@@ -160,7 +162,7 @@ impl Sealing {
             return Err(Drop::LlcNoRoom);
         }
         let covered = if self.protected { frame.len() } else { frame.len().min(UI_HEADER_LEN + N202) };
-        let fcs = Fcs24::new().update(frame.get(..covered).unwrap_or_default()).finish();
+        let fcs = fcs24_folded(frame.get(..covered).unwrap_or_default(), self.fold);
         if !frame.append(&fcs) {
             return Err(Drop::LlcNoRoom);
         }
@@ -271,7 +273,8 @@ mod tests {
         let pool = FramePool::new(1);
         let mut frame = pool.copy_of(b"information").unwrap();
         let mut counters = Counters { tx: 3, ..Counters::default() };
-        let sealing = Sealing { cr: true, sapi: Sapi(3), encrypted: true, protected: true, iov_ui: 0 };
+        let (cr, encrypted, protected) = (true, true, true);
+        let sealing = Sealing { cr, sapi: Sapi(3), encrypted, protected, iov_ui: 0, fold: None };
         let input = sealing.seal(&mut counters, &mut frame).unwrap();
         assert_eq!((input, counters.tx), (0x9800_0003, 4));
         let plain = frame.to_vec();

@@ -2,7 +2,7 @@
 
 use crate::cursor::Reader;
 use crate::error::{DecodeError, DecodeErrorKind};
-use crate::fcs24::{FCS_LEN, fcs24};
+use crate::fcs24::{FCS_LEN, Fold, fcs24_folded};
 use crate::id::Sapi;
 use crate::llc::{HEADER_LEN_MAX, I_HEADER_LEN, UI_HEADER_LEN};
 use core::fmt;
@@ -198,9 +198,15 @@ impl Layout {
     /// True where the FCS of `frame`, which is deciphered and has this layout, matches.
     #[must_use]
     pub fn fcs_is_right(&self, frame: &[u8]) -> bool {
+        self.fcs_is_right_folded(frame, None)
+    }
+
+    /// The same with a faster way where the caller has one.
+    #[must_use]
+    pub fn fcs_is_right_folded(&self, frame: &[u8], fold: Option<Fold>) -> bool {
         let end = self.header_len + self.info_len;
         match (frame.get(self.covered()), frame.get(end..end + FCS_LEN)) {
-            (Some(covered), Some(fcs)) => fcs24(covered) == fcs,
+            (Some(covered), Some(fcs)) => fcs24_folded(covered, fold) == fcs,
             _ => false,
         }
     }

@@ -62,8 +62,8 @@ use gannet_machine::frame::Frame;
 use gannet_machine::kept::Keeper;
 use gannet_machine::prefetch::Prefetch;
 use gannet_machine::time::{Duration, Instant};
-use gannet_machine::{Batch, Context};
-use gannet_wire::fcs24::{FCS_LEN, fcs24};
+use gannet_machine::{Batch, Context, Fold};
+use gannet_wire::fcs24::{FCS_LEN, fcs24_folded};
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::xid::Parameter;
 use gannet_wire::llc::{Control, Header, UFunction};
@@ -552,15 +552,15 @@ pub(super) fn transmit_u(
         return;
     };
     let header = Header { cr: role.cr(command), sapi, control: Control::U { poll_final, function } };
-    if seal(&header.emit(), &mut frame) {
+    if seal(cx.fold, &header.emit(), &mut frame) {
         out.push(LlcOutput::Transmit { sapi, frame });
     }
 }
 
 /// Puts header and FCS round the information; false where the frame has no room for them, and is as it was.
-fn seal(header: &[u8], frame: &mut Frame) -> bool {
+fn seal(fold: Option<Fold>, header: &[u8], frame: &mut Frame) -> bool {
     frame.tailroom() >= FCS_LEN && frame.prepend(header) && {
-        let fcs: [u8; FCS_LEN] = fcs24(frame);
+        let fcs: [u8; FCS_LEN] = fcs24_folded(frame, fold);
         frame.append(&fcs)
     }
 }

@@ -121,7 +121,7 @@ impl Abm {
         out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
         let Some(LlcOutput::Transmit { frame, .. }) = out.last_mut() else { return };
         let has_head = frame.prepend(head);
-        let header_len = if has_head { self.head(now, link, count, is_asked, frame) } else { None };
+        let header_len = if has_head { self.head(cx, link, count, is_asked, frame) } else { None };
         let from = header_len.unwrap_or(0);
         let (head, len) = if has_head { (&[][..], octets) } else { (head, frame.len()) };
         self.units.push_sent(claim(cx, octets, reference), (order, now, is_asked));
@@ -212,12 +212,20 @@ impl Abm {
             cx.drop(Drop::NoFrame, None);
             return false;
         };
-        self.emit(cx.now, link, u16::try_from(index).unwrap_or(0), frame, out);
+        self.emit(cx, link, u16::try_from(index).unwrap_or(0), frame, out);
         true
     }
 
     /// Sends the I frame with V(A) + `index`, whose information is in `frame`.
-    fn emit(&mut self, now: Instant, link: &Link, index: u16, mut frame: Frame, out: &mut Batch<LlcOutput>) {
+    fn emit(
+        &mut self,
+        cx: &Context<'_>,
+        link: &Link,
+        index: u16,
+        mut frame: Frame,
+        out: &mut Batch<LlcOutput>,
+    ) {
+        let now = cx.now;
         let count = self.acknowledged.wrapping_add(index.into());
         let (is_asked, order) = (self.is_request_due(now, link, index), self.next_order());
         if let Some(unit) = self.units.get_mut(usize::from(index)) {
@@ -225,7 +233,7 @@ impl Abm {
             unit.sent((order, now, is_asked));
         }
         // A frame without room for its header is one that was lost on its way.
-        let Some(header_len) = self.head(now, link, count, is_asked, &mut frame) else { return };
+        let Some(header_len) = self.head(cx, link, count, is_asked, &mut frame) else { return };
         self.cipher(link, count, header_len, &mut frame);
         out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
     }
@@ -240,27 +248,27 @@ impl Abm {
     /// where the frame has no room, and is as it was.
     fn head(
         &mut self,
-        now: Instant,
+        cx: &Context<'_>,
         link: &Link,
         count: u32,
         ack_request: bool,
         frame: &mut Frame,
     ) -> Option<usize> {
         if ack_request {
-            self.requested(now, link, count);
+            self.requested(cx.now, link, count);
         }
         let (cr, ns, nr) = (link.role.cr(true), nine_bits(count), nine_bits(self.received));
         if self.held.is_empty() && !self.is_busy {
             self.is_owed = false;
             let header = i_header(cr, link.sapi, ack_request, (ns, nr), &Supervisory::Rr);
-            return seal(&header, frame).then_some(header.len());
+            return seal(cx.fold, &header, frame).then_some(header.len());
         }
         let room = usize::from(self.options.frame_max).saturating_sub(I_OVERHEAD + frame.len());
         let (supervisory, is_whole) = self.supervisory(room.saturating_sub(K_LEN));
         self.is_owed &= !is_whole;
         let control = Control::I { ack_request, ns, nr, supervisory };
         let header = Header { cr, sapi: link.sapi, control }.emit();
-        seal(&header, frame).then_some(header.len())
+        seal(cx.fold, &header, frame).then_some(header.len())
     }
 
     /// Ciphers the I frame with OC + N(S) `count`, which is complete otherwise.
@@ -443,7 +451,7 @@ impl Abm {
         };
         let control = Control::S { ack_request, nr: nine_bits(self.received), supervisory };
         let header = Header { cr: link.role.cr(ack_request), sapi: link.sapi, control };
-        if seal(&header.emit(), &mut frame) {
+        if seal(cx.fold, &header.emit(), &mut frame) {
             out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
         }
     }
