@@ -10,7 +10,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
 use gannet_machine::drops::Drop;
-use gannet_machine::time::{Duration, Instant};
+use gannet_machine::time::Instant;
 use gannet_qos::class::{Class, Precedence};
 use gannet_qos::flow_queues::{CellConfig, Config, Cost, FlowConfig, FlowQueues, Limit};
 use std::collections::VecDeque;
@@ -41,15 +41,9 @@ impl Input {
             flows_max: users,
             cells_max: CELLS,
             nodes_max: users * QUEUE,
-            room_part: 0,
-            room_least: 2,
-            behind: Duration(u64::MAX),
-            behind_after: Duration::ZERO,
-            behind_least: 0,
-            crowd: u32::MAX,
             cell: CellConfig { limit: Limit::NONE, real_time: None },
             cost: Cost { per_pdu_ns: 500_000, per_1024_octets_ns: 0 },
-            ..Config::default()
+            ..Config::WITHOUT_ESTIMATES
         });
         for user in 0..users {
             let config = FlowConfig {

@@ -4,10 +4,10 @@
 #![allow(clippy::cast_possible_truncation, reason = "small numbers")]
 
 use gannet_machine::drops::Drop;
-use gannet_machine::time::{Duration, Instant};
+use gannet_machine::time::Instant;
 use gannet_qos::class::{Class, Precedence};
 use gannet_qos::flow_queues::{
-    CellConfig, Config, Cost, DropNames, Dropped, FlowConfig, FlowQueues, Limit, Served, Turn,
+    CellConfig, Config, Cost, Dropped, FlowConfig, FlowQueues, Limit, Served, Turn,
 };
 use gannet_qos::token_bucket::{Rate, TokenBucket};
 use proptest::prelude::*;
@@ -132,19 +132,12 @@ impl World {
             flows_max: FLOWS,
             cells_max: CELLS,
             nodes_max: NODES,
-            room_part: 0,
-            room_least: 2,
-            behind: Duration(u64::MAX),
-            behind_after: Duration::ZERO,
-            behind_least: 0,
-            crowd: u32::MAX,
             cell: CellConfig { limit: CELL, real_time: None },
             node_real_time: node_limited.then_some(NODE_RATE),
             cost: COST,
             octets_max: LONGEST,
-            visit_real_time: 1,
             visit_best_effort: 2,
-            names: DropNames::DOWNLINK,
+            ..Config::WITHOUT_ESTIMATES
         });
         queues.set_cell(Instant::ZERO, 0, CellConfig { limit: CELL, real_time: Some(RATE) });
         let flows = (0..).zip(flows).map(|(name, config)| {
@@ -411,15 +404,9 @@ proptest! {
         let mut queues = FlowQueues::new(Config {
             flows_max: 16,
             nodes_max: 64,
-            room_part: 0,
-            room_least: 2,
-            behind: Duration(u64::MAX),
-            behind_after: Duration::ZERO,
-            behind_least: 0,
-            crowd: u32::MAX,
             cell: CellConfig { limit: Limit::NONE, real_time: None },
             cost,
-            ..Config::default()
+            ..Config::WITHOUT_ESTIMATES
         });
         let limit = Limit { pdus: 3, octets: 100_000 };
         for (name, (weight, _)) in (0..).zip(&flows) {

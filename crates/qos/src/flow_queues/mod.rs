@@ -184,26 +184,42 @@ pub struct Config {
     pub names: DropNames,
 }
 
+impl Config {
+    const DEFAULT: Self = Self {
+        flows_max: 16_384,
+        cells_max: 512,
+        nodes_max: 65_536,
+        room_part: 16,
+        room_least: 3,
+        behind: Duration::from_millis(10),
+        behind_after: Duration::from_millis(100),
+        behind_least: 512,
+        crowd: 16_384,
+        cell: CellConfig { limit: Limit { pdus: 8192, octets: 8_000_000 }, real_time: None },
+        node_real_time: Some(Rate { per_s: 800_000_000, burst: 10_000_000 }),
+        cost: Cost { per_pdu_ns: 800, per_1024_octets_ns: 200 },
+        octets_max: 1520,
+        visit_real_time: 1,
+        visit_best_effort: 1,
+        names: DropNames::DOWNLINK,
+    };
+
+    /// The default without estimates: only the limits of flows, cells and the node refuse a packet. Neither the room
+    /// that is left nor a processor that is behind nor a crowd of flows makes a queue shorter.
+    pub const WITHOUT_ESTIMATES: Self = Self {
+        room_part: 0,
+        room_least: 2,
+        behind: Duration(u64::MAX),
+        behind_after: Duration::ZERO,
+        behind_least: 0,
+        crowd: u32::MAX,
+        ..Self::DEFAULT
+    };
+}
+
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            flows_max: 16_384,
-            cells_max: 512,
-            nodes_max: 65_536,
-            room_part: 16,
-            room_least: 3,
-            behind: Duration::from_millis(10),
-            behind_after: Duration::from_millis(100),
-            behind_least: 512,
-            crowd: 16_384,
-            cell: CellConfig { limit: Limit { pdus: 8192, octets: 8_000_000 }, real_time: None },
-            node_real_time: Some(Rate { per_s: 800_000_000, burst: 10_000_000 }),
-            cost: Cost { per_pdu_ns: 800, per_1024_octets_ns: 200 },
-            octets_max: 1520,
-            visit_real_time: 1,
-            visit_best_effort: 1,
-            names: DropNames::DOWNLINK,
-        }
+        Self::DEFAULT
     }
 }
 

@@ -18,19 +18,11 @@ const CONFIG: Config = Config {
     flows_max: 8,
     cells_max: 2,
     nodes_max: 64,
-    room_part: 0,
-    room_least: 2,
-    behind: Duration(u64::MAX),
-    behind_after: Duration::ZERO,
-    behind_least: 0,
-    crowd: u32::MAX,
     cell: CellConfig { limit: Limit { pdus: 64, octets: 64_000 }, real_time: None },
     node_real_time: None,
     cost: Cost { per_pdu_ns: 1000, per_1024_octets_ns: 0 },
-    octets_max: 1520,
-    visit_real_time: 1,
     visit_best_effort: 2,
-    names: DropNames::DOWNLINK,
+    ..Config::WITHOUT_ESTIMATES
 };
 
 /// Queues with these flows, named by their places.
