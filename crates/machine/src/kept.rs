@@ -2,7 +2,7 @@
 //!
 //! Memory of a mobile's own is out of every cache when its turn comes again, and which mobile that is shows shortly before. Slots are
 //! taken in the order of their places, whoever comes, as in a log that goes round: that is where a processor expects to be
-//! written to, and what comes next is asked for in good time ([`Keeper::expect`]). What is still kept there is passed over, so that who is
+//! written to, and what comes next is asked for in good time ([`Keeper::prefetch`]). What is still kept there is passed over, so that who is
 //! late holds on to his own slots alone. Where more than half are taken there will be more of them.
 
 use crate::prefetch::Prefetch;
@@ -178,7 +178,7 @@ impl Keeper {
     }
 
     /// Asks for the slot of so many octets that will be claimed soon, and then not be looked at before it is sent again, if ever.
-    pub fn expect(&self, octets: usize, prefetch: Prefetch) {
+    pub fn prefetch(&self, octets: usize, prefetch: Prefetch) {
         let Memory::Slots(sizes) = &*self.0 else { return };
         let Some(slots) = sizes.get(size_for(octets)).map(RefCell::borrow) else { return };
         if let Some(slot) = slots.soon.get(AHEAD) {
@@ -473,14 +473,14 @@ mod tests {
             },
         );
         let keeper = Keeper::default();
-        keeper.expect(400, prefetch);
+        keeper.prefetch(400, prefetch);
         assert!(ASKED.take().is_empty(), "there are no slots yet");
         let (mut kept, mut asked) = (VecDeque::new(), VecDeque::new());
         for n in 0..5000 {
             kept.push_back(keeper.claim(400, n));
             let is_asked = asked.contains(&kept.back().unwrap().octets().as_ptr().addr());
             assert_eq!(is_asked, n as usize > AHEAD, "{n}");
-            keeper.expect(400, prefetch);
+            keeper.prefetch(400, prefetch);
             asked.extend(ASKED.take());
             if asked.len() > AHEAD + 1 {
                 asked.pop_front();

@@ -111,7 +111,7 @@ impl TurnCost {
     }
 
     /// So much of it went to something else.
-    pub const fn was_other(&mut self, time: Duration) {
+    pub const fn add_other(&mut self, time: Duration) {
         self.other.0 = self.other.0.saturating_add(time.0);
     }
 
@@ -183,12 +183,12 @@ mod tests {
     fn what_else_a_turn_did_is_no_packets_cost() {
         let mut turn = TurnCost::default();
         turn.begin(Instant(1000));
-        turn.was_other(Duration(300));
-        turn.was_other(Duration(200));
+        turn.add_other(Duration(300));
+        turn.add_other(Duration(200));
         assert_eq!(turn.ended(Instant(2000)), Duration(500));
         turn.begin(Instant(2000));
         assert_eq!(turn.ended(Instant(2100)), Duration(100));
-        turn.was_other(Duration(101));
+        turn.add_other(Duration(101));
         assert_eq!(turn.ended(Instant(2100)), Duration::ZERO);
     }
 }

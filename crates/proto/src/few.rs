@@ -1,5 +1,4 @@
-//! A few of something, of which there is nearly always one: that stands here itself, so that who comes to it has one memory less
-//! to wait for. Plain data.
+//! A list that nearly always has one element, which is stored inline to save one cache miss. Plain data.
 
 use serde::{Deserialize, Serialize};
 

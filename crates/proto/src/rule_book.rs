@@ -48,7 +48,7 @@ impl RuleBook {
             RuleChange::Install(rule) => self.install(rule),
             RuleChange::Remove(key) => {
                 let name = self.names.remove(&key).ok_or(Contradiction::NoRule(key))?;
-                self.has_lost_a_key(name);
+                self.lose_key(name);
             }
             RuleChange::Block(key, reason) => {
                 let owner = self.owner_mut(key).ok_or(Contradiction::NoRule(key))?;
@@ -78,12 +78,12 @@ impl RuleBook {
         if former != Some(rule.name) {
             owner.keys += 1;
             if let Some(former) = former {
-                self.has_lost_a_key(former);
+                self.lose_key(former);
             }
         }
     }
 
-    fn has_lost_a_key(&mut self, name: u32) {
+    fn lose_key(&mut self, name: u32) {
         if let Some(owner) = self.owners.get_mut(&name) {
             owner.keys -= 1;
             if owner.keys == 0 {

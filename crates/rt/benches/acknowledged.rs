@@ -95,9 +95,9 @@ impl World {
         for end in [&far.0, &far.1] {
             PREFETCH.value(end);
         }
-        nearer.0.expect_links(PREFETCH);
-        nearer.1.expect_links(PREFETCH);
-        near.0.expect_unit(self.n_pdu.len(), self.around.frames.keeper(), PREFETCH);
+        nearer.0.prefetch_links(PREFETCH);
+        nearer.1.prefetch_links(PREFETCH);
+        near.0.prefetch_unit(self.n_pdu.len(), self.around.frames.keeper(), PREFETCH);
     }
 
     fn unacknowledged(&mut self) {
@@ -179,7 +179,7 @@ impl Keeping {
         if *looks_ahead {
             let [.., near] = AHEAD.map(|turns| queues.get((*at + turns) % queues.len()).unwrap());
             PREFETCH.end_of(near, size_of::<Kept>());
-            keeper.expect(n_pdu.len(), PREFETCH);
+            keeper.prefetch(n_pdu.len(), PREFETCH);
         }
         let queue = queues.get_mut(*at).unwrap();
         let kept = keeper.claim(400, 0);

@@ -84,8 +84,8 @@ impl World {
     fn batch(&mut self) {
         self.around.now += Duration(u64::from(BATCH) * 1_000_000_000 / PDUS_PER_S);
         if self.offered {
-            (0..BATCH).for_each(|ahead| self.control.expect(self.mobile(ahead), PREFETCH));
-            (0..BATCH).for_each(|ahead| self.control.expect_offer(self.mobile(ahead), PREFETCH));
+            (0..BATCH).for_each(|ahead| self.control.prefetch(self.mobile(ahead), PREFETCH));
+            (0..BATCH).for_each(|ahead| self.control.prefetch_offer(self.mobile(ahead), PREFETCH));
         }
         let expires = self.around.now + Duration::from_secs(10);
         for _ in 0..BATCH {

@@ -59,8 +59,8 @@ fn put(queues: &mut FlowQueues<Item>, flow: u32) {
 /// A batch of arrivals for random flows, then as many packets served.
 fn batch(queues: &mut FlowQueues<Item>, arrivals: &[u32], ahead: bool) {
     if ahead {
-        arrivals.iter().for_each(|flow| queues.expect(*flow, PREFETCH));
-        (0..).zip(arrivals).for_each(|(before, flow)| queues.expect_end(*flow, before, PREFETCH));
+        arrivals.iter().for_each(|flow| queues.prefetch(*flow, PREFETCH));
+        (0..).zip(arrivals).for_each(|(before, flow)| queues.prefetch_end(*flow, before, PREFETCH));
     }
     for flow in arrivals {
         put(queues, *flow);

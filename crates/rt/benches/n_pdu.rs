@@ -136,11 +136,11 @@ impl World {
         let [far, nearer, near] =
             AHEAD.map(|turns| self.mobiles.get((self.at + turns) % self.mobiles.len()).unwrap());
         PREFETCH.value(far);
-        nearer.llc.expect_links(PREFETCH);
+        nearer.llc.prefetch_links(PREFETCH);
         if let Some(sndcp) = &nearer.sndcp {
-            sndcp.expect(PREFETCH);
+            sndcp.prefetch(PREFETCH);
         }
-        near.llc.expect_unit(self.n_pdu.len(), self.around.frames.keeper(), PREFETCH);
+        near.llc.prefetch_unit(self.n_pdu.len(), self.around.frames.keeper(), PREFETCH);
     }
 
     fn unacknowledged(&mut self) {

@@ -248,7 +248,7 @@ impl Busy {
     }
 
     /// An endpoint that was asked had something, or may have.
-    pub(crate) fn had_one(&mut self, now: Instant, index: usize) {
+    pub(crate) fn note_arrival(&mut self, now: Instant, index: usize) {
         if let Some(poller) = self.pollers.iter_mut().find(|poller| poller.index == index) {
             poller.asked(now, true);
         }

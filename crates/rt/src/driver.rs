@@ -186,7 +186,7 @@ impl<M: Machine<Rule: Into<RuleChange>> + 'static> AnyDriver for Driver<M> {
             }
             self.machine.handle_input(&mut cx, &mut self.inputs);
             from = io.clock.now();
-            io.turn_cost.was_other(from.since(began));
+            io.turn_cost.add_other(from.since(began));
         }
         // Asked behind the inputs, of which one may have brought the hurry.
         let end = began + if self.machine.is_in_a_hurry(io.now) { slice.min(in_a_hurry) } else { slice };

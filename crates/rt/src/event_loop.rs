@@ -369,7 +369,7 @@ impl EventLoop {
         self.work(true, None);
         let began = self.io.clock.now();
         self.serve_round();
-        self.io.turn_cost.was_other(self.io.clock.now().since(began));
+        self.io.turn_cost.add_other(self.io.clock.now().since(began));
         // The services may have given commands; what else there is has had its slice.
         self.work(false, Some(Duration::ZERO));
         self.io.follow(self.drivers.iter().any(|driver| driver.unfinished()));

@@ -44,7 +44,7 @@ const TRIALS: &[Trial] = &[
         heard(phone)
     }),
     ("an update of a mobile that nobody knows", "RauReject, cause 10", |phone| {
-        phone.is_called(Tlli::foreign(PTmsi(0xc0ff_ee00)));
+        phone.set_tlli(Tlli::foreign(PTmsi(0xc0ff_ee00)));
         phone.asks_to_update(&[])?;
         heard(phone)
     }),
@@ -57,7 +57,7 @@ const TRIALS: &[Trial] = &[
     ("a foreign TLLI, a P-TMSI, no signature", "AttachAccept", |phone| {
         phone.attaches()?;
         let ptmsi = phone.ptmsi();
-        phone.is_called(Tlli::foreign(ptmsi));
+        phone.set_tlli(Tlli::foreign(ptmsi));
         phone.asks_to_attach(MobileIdentity::PTmsi(ptmsi), &[])?;
         heard(phone)
     }),
@@ -132,7 +132,7 @@ pub fn oddities(bed: &mut Bed) -> Result {
     let mut phone = Phone::new(bed, IMSI)?;
     let mut others = Vec::new();
     for (number, (what, expected, trial)) in TRIALS.iter().enumerate() {
-        phone.is_another(subscriber(number)?);
+        phone.become_phone(subscriber(number)?);
         let found = trial(&mut phone).unwrap_or_else(|error| super::one_line(&error.to_string()));
         if found != *expected {
             others.push(format!("{what}: {found}, not {expected}"));

@@ -122,7 +122,7 @@ impl Phone {
     pub fn new(bed: &Bed, imsi: &str) -> Result<Self> {
         let imsi = imsi.parse().map_err(|error| failed(imsi, format!("{error:?}")))?;
         let mut own = Self { socket: socket(bed)?, imsi, tlli: Tlli(0), n_u: 0, asked: Vec::new() };
-        own.is_another(imsi);
+        own.become_phone(imsi);
         let cause = ns::Cause::OamIntervention;
         own.ns(&Pdu::Reset { cause, nsvci: NSVCI, nsei: NSEI })?;
         own.until_ns("NS-RESET-ACK", &Pdu::ResetAck { nsvci: NSVCI, nsei: NSEI })?;
@@ -133,16 +133,16 @@ impl Phone {
         Ok(own)
     }
 
-    /// Another phone stands there from now on, which has no P-TMSI.
-    pub fn is_another(&mut self, imsi: Imsi) {
+    /// Becomes another phone, which has no P-TMSI.
+    pub fn become_phone(&mut self, imsi: Imsi) {
         self.imsi = imsi;
         let last_digits =
             imsi.digits().fold(0, |sum: u32, digit| sum.wrapping_mul(10).wrapping_add(digit.into()));
-        self.is_called(Tlli::random(last_digits));
+        self.set_tlli(Tlli::random(last_digits));
     }
 
-    /// It sends under another name, on a new logical link.
-    pub fn is_called(&mut self, tlli: Tlli) {
+    /// Sets the TLLI, on a new logical link.
+    pub fn set_tlli(&mut self, tlli: Tlli) {
         self.tlli = tlli;
         self.n_u = 0;
         self.asked.clear();

@@ -20,7 +20,7 @@ const BUCKETS: f64 = 1.25;
 const BEGIN: f64 = 0.4;
 /// Repetitions of what a quick run only shows.
 pub const BRIEF: u32 = 2;
-/// How often a step is made again in which a ring has lost too much, and who is late does.
+/// Number of retries of a step whose ring losses exceed the limit, and of one whose generator was late as well.
 const LOST_MAX: u32 = 12;
 const LOST_MAX_LATE: u32 = 2;
 /// Steps that are shorter than this take no time worth saving.
@@ -30,11 +30,11 @@ const LOST_MAX_PROBE: u32 = 2;
 /// Of what a generator at its end has offered, what is asked of it then: one that is late makes up for it in bursts, which a
 /// ring of 256 places loses.
 const AT_ITS_END: f64 = 0.97;
-/// How often one is made again in which the machine was busy with something else, and how many of all.
+/// Number of retries of a step that another load of the machine disturbed, and the part of all steps that may be such.
 const DISTURBED_MAX: u32 = 2;
 const REPEATED_MAX: f64 = 0.35;
 
-/// How often a step is made again in which a ring has lost too much.
+/// Number of retries of a step whose ring losses exceed the limit.
 const fn losses_max(is_probe: bool, is_in_time: bool) -> u32 {
     match (is_probe, is_in_time) {
         (true, _) => LOST_MAX_PROBE,

@@ -127,7 +127,7 @@ impl Bss {
             self.radio.take_waiting(cx.now, old, Way::Downlink, Some(mobile), &mut keep);
             self.mobiles.forget_former(mobile, old);
             // What was heard in two NSEs may have come to the SGSN in another order: it sends to where the mobile was before.
-            if let Some(forgotten) = new.and_then(|new| self.mobiles.expect_in(mobile, new)) {
+            if let Some(forgotten) = new.and_then(|new| self.mobiles.add_former(mobile, new)) {
                 self.give_up(cx, mobile, forgotten);
             }
         }

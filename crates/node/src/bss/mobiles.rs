@@ -114,7 +114,7 @@ impl Mobiles {
 
     /// The SGSN looks for a mobile in a cell where it is not (any more): it is known there as in one that it has left. Gives the
     /// cell in which it is known no longer for that.
-    pub fn expect_in(&mut self, mobile: u32, cell: u32) -> Option<u32> {
+    pub fn add_former(&mut self, mobile: u32, cell: u32) -> Option<u32> {
         let state = self.mobiles.get_mut(mobile as usize)?;
         if cell == NOWHERE || state.cell == cell || state.former.contains(&cell) {
             return None;
@@ -260,13 +260,13 @@ mod tests {
         let mut mobiles = Mobiles::new(1);
         mobiles.heard(0, 1, Tlli(5));
         assert_eq!(
-            (mobiles.expect_in(0, 1), mobiles.expect_in(1, 2), mobiles.directory.len()),
+            (mobiles.add_former(0, 1), mobiles.add_former(1, 2), mobiles.directory.len()),
             (None, None, 1)
         );
         for cell in 2..=4 {
-            assert_eq!((mobiles.expect_in(0, cell), mobiles.expect_in(0, cell)), (None, None));
+            assert_eq!((mobiles.add_former(0, cell), mobiles.add_former(0, cell)), (None, None));
         }
-        assert_eq!((mobiles.expect_in(0, 5), mobiles.cell_of(0)), (Some(2), Some(1)));
+        assert_eq!((mobiles.add_former(0, 5), mobiles.cell_of(0)), (Some(2), Some(1)));
         let cells: Vec<u32> = (0..8).filter(|cell| mobiles.find(*cell, Tlli(5)).is_some()).collect();
         assert_eq!((cells, mobiles.heard(0, 5, Tlli(5))), (vec![1, 3, 4, 5], came(Some(1))));
     }

@@ -1,9 +1,9 @@
-//! LL-PDUs with user data that have come up and have their cipher still on them: those of many mobiles are deciphered side
-//! by side, and go their ways in the order in which they came.
+//! The batch of uplink user data that is deciphered together. LL-PDUs of many mobiles are deciphered side by side, and
+//! passed on in their order of arrival.
 //!
-//! Nobody waits for more of them: what has come in one go, of the input or of the queues, or fills a call of the cipher, goes on.
-//! Signalling, of a mobile or of a BSS, and everything else that comes in finds done what came before it. What is of real time
-//! goes on at once, deciphered by itself, ahead of what is not. While nothing is to be deciphered nothing is kept here.
+//! A batch is whatever arrived in one poll or one service of the queues, or fills one call of the cipher; it is never held
+//! to fill up. Signalling of a mobile or a BSS, and every other input, flushes the batch first. Real time is deciphered
+//! alone and passed on at once, ahead of the batch. While no cipher is on, the batch stays empty.
 
 use super::Sgsn;
 use super::gb::{TOGETHER, side_by_side};
@@ -59,37 +59,38 @@ fn is_urgent(mobile: &Mobile) -> bool {
 }
 
 impl Sgsn {
-    /// An LL-PDU of a mobile: it goes on at once, or with those that come with it. True for the latter.
-    pub(super) fn arrives(&mut self, cx: &mut Context<'_>, mut arrived: Arrived) -> bool {
+    /// An LL-PDU of a mobile: it is passed on at once, or joins the batch that is deciphered together. True for the
+    /// latter.
+    pub(super) fn batch_for_deciphering(&mut self, cx: &mut Context<'_>, mut arrived: Arrived) -> bool {
         let Some(mobile) = self.mobiles.get(arrived.slot) else { return false };
         let is_first = self.arriving.frames.is_empty();
         if is_first && !mobile.llc.ciphering().is_on() {
-            self.goes_on(cx, arrived);
+            self.pass_on(cx, arrived);
             return false;
         }
         if !arrived.kind.is_user_data() {
-            self.let_arrive(cx);
-            self.goes_on(cx, arrived);
+            self.flush_decipher_batch(cx);
+            self.pass_on(cx, arrived);
             return false;
         }
         if is_urgent(mobile) {
-            self.goes_on(cx, arrived);
+            self.pass_on(cx, arrived);
             return false;
         }
         arrived.deciphering = mobile.llc.deciphering_of(&arrived.frame);
         if is_first && arrived.deciphering.is_none() {
-            self.goes_on(cx, arrived);
+            self.pass_on(cx, arrived);
             return false;
         }
         self.arriving.frames.push(arrived);
         if self.arriving.frames.len() >= TOGETHER {
-            self.let_arrive(cx);
+            self.flush_decipher_batch(cx);
         }
         true
     }
 
-    /// What waits to be deciphered is, and goes on.
-    pub(super) fn let_arrive(&mut self, cx: &mut Context<'_>) {
+    /// Deciphers the batch and passes its frames on.
+    pub(super) fn flush_decipher_batch(&mut self, cx: &mut Context<'_>) {
         if self.arriving.frames.is_empty() {
             return;
         }
@@ -101,12 +102,12 @@ impl Sgsn {
         side_by_side(jobs, self.ciphers);
         self.arriving.deciphered = true;
         for arrived in frames.drain(..) {
-            self.goes_on(cx, arrived);
+            self.pass_on(cx, arrived);
         }
         self.arriving.frames = frames;
     }
 
-    fn goes_on(&mut self, cx: &mut Context<'_>, arrived: Arrived) {
+    fn pass_on(&mut self, cx: &mut Context<'_>, arrived: Arrived) {
         let Arrived { slot, from, cell, kind, frame, deciphering } = arrived;
         let from = cell.map_or(from, |cell| self.uplink_from(slot, from, cell));
         self.ll_pdu(cx, slot, from, (frame, kind, deciphering));

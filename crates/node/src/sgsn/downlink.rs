@@ -166,7 +166,7 @@ impl Sgsn {
                 return false;
             }
         };
-        self.counted(slot);
+        self.mark_counters_for_store(slot);
         if cipher.is_none() {
             self.ciphers.in_clear(&frame);
         }

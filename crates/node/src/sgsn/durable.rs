@@ -142,15 +142,15 @@ impl Sgsn {
         self.mobile_of(imsi).is_some_and(|(_, mobile)| is_durable(mobile))
     }
 
-    /// Something of a mobile has changed that is to outlive a restart, or the mobile itself is gone.
-    pub(super) fn changed(&mut self, slot: Slot) {
+    /// Marks a mobile to be written to the store: state that outlives a restart has changed, or the mobile is gone.
+    pub(super) fn mark_for_store(&mut self, slot: Slot) {
         if let Some(durable) = &mut self.durable {
             durable.mark(slot.index);
         }
     }
 
-    /// An LL-PDU was counted: now and then that is to outlive a restart, too.
-    pub(super) fn counted(&mut self, slot: Slot) {
+    /// Marks a mobile after an LL-PDU was counted, where its counters are due to be stored.
+    pub(super) fn mark_counters_for_store(&mut self, slot: Slot) {
         if let Some(durable) = &mut self.durable
             && self.mobiles.get_mut(slot).is_some_and(|mobile| mobile.llc.take_due())
         {

@@ -310,24 +310,24 @@ impl Mobile {
     }
 
     /// Asks for what an N-PDU in acknowledged mode touches beside the mobile itself, which is here by now.
-    pub fn expect_links(&self, prefetch: Prefetch) {
+    pub fn prefetch_links(&self, prefetch: Prefetch) {
         if let Some(plane) = &self.plane {
             prefetch.value(&**plane);
-            self.llc.expect_links(prefetch);
+            self.llc.prefetch_links(prefetch);
         }
     }
 
-    /// Asks for the memory where LLC keeps the next unit, so many octets; after [`Mobile::expect_links`].
-    pub fn expect_unit(&self, octets: usize, keeper: &Keeper, prefetch: Prefetch) {
+    /// Asks for the memory where LLC keeps the next unit, so many octets; after [`Mobile::prefetch_links`].
+    pub fn prefetch_unit(&self, octets: usize, keeper: &Keeper, prefetch: Prefetch) {
         if self.plane.is_some() {
-            self.llc.expect_unit(octets, keeper, prefetch);
+            self.llc.prefetch_unit(octets, keeper, prefetch);
         }
     }
 
-    /// Asks for what is known of the units that an acknowledgement may confirm; after [`Mobile::expect_links`].
-    pub fn expect_unconfirmed(&self, prefetch: Prefetch) {
+    /// Asks for what is known of the units that an acknowledgement may confirm; after [`Mobile::prefetch_links`].
+    pub fn prefetch_unconfirmed(&self, prefetch: Prefetch) {
         if self.plane.is_some() {
-            self.llc.expect_unconfirmed(prefetch);
+            self.llc.prefetch_unconfirmed(prefetch);
         }
     }
 

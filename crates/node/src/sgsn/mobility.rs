@@ -35,11 +35,11 @@ impl Sgsn {
         let was = mobile.imsi();
         mobile.gmm.handle(cx, &self.config.gmm, event, &mut actions);
         if let Some(was) = was.filter(|was| mobile.imsi() != Some(*was)) {
-            self.is_another(cx, slot, was);
+            self.replace_subscriber(cx, slot, was);
         }
         self.gmm_actions(cx, slot, &mut actions);
         if !is_paging_alone {
-            self.changed(slot);
+            self.mark_for_store(slot);
         }
         if was_suspended {
             self.resumed(cx, slot);
@@ -94,7 +94,7 @@ impl Sgsn {
         actions: &mut Batch<GmmAction>,
     ) {
         if is_durable(&action) {
-            self.changed(slot);
+            self.mark_for_store(slot);
         }
         match action {
             GmmAction::Send { message, tlli } => self.send_gmm(cx, slot, tlli, message),
@@ -229,7 +229,7 @@ impl Sgsn {
             Ok(()) => {
                 mobile.counters_mut().sent();
                 self.send_signalling(cx, slot, tlli, frame);
-                self.counted(slot);
+                self.mark_counters_for_store(slot);
             }
             Err(drop) => cx.drop_of(drop, mobile.imsi()),
         }
@@ -262,7 +262,7 @@ impl Sgsn {
             self.mobiles.get(slot).and_then(|mobile| mobile.sndcp()).map_or(0, Sndcp::unconfirmed);
         self.forget_sndcp(slot);
         let Some(mobile) = self.mobiles.remove(slot) else { return };
-        self.changed(slot);
+        self.mark_for_store(slot);
         for ptmsi in [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()].into_iter().flatten() {
             self.forget_ptmsi(ptmsi, slot);
         }

@@ -404,10 +404,10 @@ impl Machine for Sgsn {
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<SgsnCommand>>) {
         let mut expected = Expected::default();
         while !inputs.is_empty() {
-            self.expect_arrivals(cx.prefetch, inputs, &mut expected);
+            self.prefetch_arrivals(cx.prefetch, inputs, &mut expected);
             let Some(input) = inputs.pop() else { break };
             if !matches!(input, Input::Datagram { port, .. } if is_gb(port)) {
-                self.let_arrive(cx);
+                self.flush_decipher_batch(cx);
             }
             match input {
                 Input::Datagram { port, peer, frame } if is_gb(port) => {
@@ -428,7 +428,7 @@ impl Machine for Sgsn {
                 Input::Command(command) => self.command(cx, &command),
             }
         }
-        self.let_arrive(cx);
+        self.flush_decipher_batch(cx);
         self.serve_hlr(cx);
         self.send_some(cx);
     }

@@ -135,7 +135,7 @@ impl Sgsn {
     pub fn import(&mut self, cx: &mut Context<'_>, octets: &[u8]) -> Result<Slot, ImportError> {
         let travelling = read(octets)?;
         let slot = self.take_in(cx, travelling)?;
-        self.changed(slot);
+        self.mark_for_store(slot);
         Ok(slot)
     }
 

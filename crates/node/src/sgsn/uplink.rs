@@ -63,11 +63,11 @@ impl Sgsn {
                     return;
                 }
                 if let Some(frame) = self.enqueue_uplink(cx, slot, from, (frame, kind)) {
-                    self.arrives(cx, Arrived::new(slot, (from, None), (frame, kind)));
+                    self.batch_for_deciphering(cx, Arrived::new(slot, (from, None), (frame, kind)));
                 }
             }
             None => {
-                self.let_arrive(cx);
+                self.flush_decipher_batch(cx);
                 self.stranger(cx, bvc, from, frame);
             }
         }
@@ -98,7 +98,7 @@ impl Sgsn {
         let whose = mobile.gmm.imsi();
         let intact = mobile.llc.receive_deciphered(cx, whose, frame, done.as_ref(), &mut outputs);
         mobile.llc.arm(Owner::Llc.of_mobile(slot), cx.timers);
-        self.counted(slot);
+        self.mark_counters_for_store(slot);
         self.received(cx, slot, from, intact, &mut outputs);
         self.scratch.llc = outputs;
     }
@@ -175,7 +175,7 @@ impl Sgsn {
     pub(super) fn llc_output(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, output: LlcOutput) {
         if !matches!(output, LlcOutput::Unitdata { .. }) && !self.has_user_plane(slot) {
             // Parameters may have been negotiated.
-            self.changed(slot);
+            self.mark_for_store(slot);
         }
         match Said::of(output) {
             Some(Said::Transmit { sapi, frame }) => self.send_of_llc(cx, slot, (from.tlli, sapi), frame),

@@ -107,8 +107,8 @@ impl UplinkQueues {
     }
 
     /// Asks for a mobile's queue.
-    pub(super) fn expect(&self, slot: Slot, prefetch: Prefetch) {
-        self.queues.expect(slot.index, prefetch);
+    pub(super) fn prefetch(&self, slot: Slot, prefetch: Prefetch) {
+        self.queues.prefetch(slot.index, prefetch);
     }
 
     /// Whether a driver was told to drop a mobile's user data.
@@ -331,13 +331,13 @@ impl Sgsn {
                 flows.serves(served.octets);
             }
             self.uplink_served(slot);
-            if self.arrives(cx, Arrived::new(slot, (from, Some(cell)), (frame, kind))) {
+            if self.batch_for_deciphering(cx, Arrived::new(slot, (from, Some(cell)), (frame, kind))) {
                 together += 1;
             } else {
                 alone += 1;
             }
         }
-        self.let_arrive(cx);
+        self.flush_decipher_batch(cx);
         together + alone > 0
     }
 

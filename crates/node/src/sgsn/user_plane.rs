@@ -153,7 +153,7 @@ impl Sgsn {
         outputs: &mut Batch<LlcOutput>,
     ) {
         if outputs.iter().any(is_durable) {
-            self.changed(slot);
+            self.mark_for_store(slot);
         }
         let mut out = self.scratch.user_plane.take().unwrap_or_default();
         out.llc.append(outputs);
@@ -259,14 +259,14 @@ impl Sgsn {
     /// A number was given to an N-PDU, or came with one: now and then that is to outlive a restart.
     fn numbered(&mut self, slot: Slot, number: Option<u8>) {
         if number.is_some_and(|number| number.is_multiple_of(KEPT_EVERY_N_PDUS)) {
-            self.changed(slot);
+            self.mark_for_store(slot);
         }
     }
 
     /// SNSM-STATUS.request: the link of a context has ended, or could not be established.
     fn link_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, cause: ReleaseCause) {
         self.stats.links_lost += 1;
-        self.changed(slot);
+        self.mark_for_store(slot);
         let whose = self.imsi_of(slot).map(|imsi| format!("IMSI {imsi} ")).unwrap_or_default();
         let line = format_args!("{whose}NSAPI {nsapi}: the link of acknowledged mode has ended: {cause}");
         cx.log(Category::Llc, Level::Notice, line);

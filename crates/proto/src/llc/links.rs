@@ -121,24 +121,24 @@ impl LlcContext {
 
     /// Asks for the links, where there are any: what a frame of acknowledged mode touches beside the context itself, which is
     /// here by now.
-    pub fn expect_links(&self, prefetch: Prefetch) {
+    pub fn prefetch_links(&self, prefetch: Prefetch) {
         if let Some(links) = &self.links {
             prefetch.value(&**links);
         }
     }
 
     /// Asks for the memory where the next unit in acknowledged mode will stand, and its octets, so many; after
-    /// [`LlcContext::expect_links`].
-    pub fn expect_unit(&self, octets: usize, keeper: &Keeper, prefetch: Prefetch) {
+    /// [`LlcContext::prefetch_links`].
+    pub fn prefetch_unit(&self, octets: usize, keeper: &Keeper, prefetch: Prefetch) {
         if let Some(placed) = self.links.as_ref().and_then(|links| links.lles.first()) {
-            placed.abm.expect_unit(octets, keeper, prefetch);
+            placed.abm.prefetch_unit(octets, keeper, prefetch);
         }
     }
 
-    /// Asks for what is known of the units that the peer has not confirmed; after [`LlcContext::expect_links`].
-    pub fn expect_unconfirmed(&self, prefetch: Prefetch) {
+    /// Asks for what is known of the units that the peer has not confirmed; after [`LlcContext::prefetch_links`].
+    pub fn prefetch_unconfirmed(&self, prefetch: Prefetch) {
         if let Some(placed) = self.links.as_ref().and_then(|links| links.lles.first()) {
-            placed.abm.expect_unconfirmed(prefetch);
+            placed.abm.prefetch_unconfirmed(prefetch);
         }
     }
 

@@ -117,7 +117,7 @@ impl End {
         self.0 &= !Self::DUE;
     }
 
-    const fn may_search(&mut self, times: u8) {
+    const fn allow_search(&mut self, times: u8) {
         self.0 = (self.0 & (Self::SGSN | Self::DUE | Self::OFFERS_ABM)) | (times * Self::SEARCH);
     }
 
@@ -218,7 +218,7 @@ impl LlcContext {
     /// one that has sent more is looked for: up to 64 overflows, 32,768 frames, further on.
     pub fn restore(&mut self, now: Instant) {
         let ciphered = self.ciphering.is_on();
-        self.end.may_search(if ciphered { SEARCHES_MAX } else { 0 });
+        self.end.allow_search(if ciphered { SEARCHES_MAX } else { 0 });
         self.saps.all_counters().for_each(|counters| counters.restore(ciphered));
         self.deadlines.clear_all();
         self.restart_t200(now);

@@ -45,7 +45,7 @@ impl<T> FlowQueues<T> {
             while let Some(at) = next(ring, 1) {
                 let Some(flow) = flows.get(at as usize) else { continue };
                 nodes.prefetch(flow.head, prefetch);
-                expect_cell(cells, flow.cell, prefetch);
+                prefetch_cell(cells, flow.cell, prefetch);
                 coming(Coming::Nearer(at, flow.cell));
             }
             while let Some(at) = next(ring, 2) {
@@ -56,25 +56,25 @@ impl<T> FlowQueues<T> {
 
     /// Asks for the state of a flow for which a packet arrives.
     #[inline]
-    pub fn expect(&self, flow: u32, prefetch: Prefetch) {
+    pub fn prefetch(&self, flow: u32, prefetch: Prefetch) {
         if let Some(flow) = self.flows.get(flow as usize) {
             prefetch.value(flow);
         }
     }
 
     /// Asks for the end of its queue, where the packet goes, the place that it gets, and its cell; after
-    /// [`FlowQueues::expect`]. So many packets go before it.
+    /// [`FlowQueues::prefetch`]. So many packets go before it.
     #[inline]
-    pub fn expect_end(&self, flow: u32, before: usize, prefetch: Prefetch) {
+    pub fn prefetch_end(&self, flow: u32, before: usize, prefetch: Prefetch) {
         if let Some(flow) = self.flows.get(flow as usize) {
             self.nodes.prefetch(flow.tail, prefetch);
-            expect_cell(&self.cells, flow.cell, prefetch);
+            prefetch_cell(&self.cells, flow.cell, prefetch);
         }
         self.nodes.prefetch_free(before, prefetch);
     }
 }
 
-fn expect_cell(cells: &[Cell], cell: u32, prefetch: Prefetch) {
+fn prefetch_cell(cells: &[Cell], cell: u32, prefetch: Prefetch) {
     if let Some(cell) = cells.get(cell as usize) {
         prefetch.beginning(cell, Cell::HOT);
     }

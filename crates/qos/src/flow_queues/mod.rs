@@ -44,7 +44,7 @@
 //!
 //! **Memory.** Everything is allocated at the start: 96 octets for a flow, one line of the cache of them hot, and for a
 //! packet that is a frame another line. [`FlowQueues::look_ahead`] asks for those of the next turns while others are
-//! served, and [`FlowQueues::expect`] for those of what arrives: with a million flows each would be waited for by itself.
+//! served, and [`FlowQueues::prefetch`] for those of what arrives: with a million flows each would be waited for by itself.
 //! Amortised: a flow that has been blocked or drained since its turn was noted costs one step when it is met.
 
 mod admit;

@@ -228,7 +228,7 @@ impl Io {
             }
             if has_one || udp.config.shared_port {
                 // What comes to one of those that share a port may have been brought by the poll of another.
-                self.busy.had_one(self.now, index);
+                self.busy.note_arrival(self.now, index);
             }
             if !has_one {
                 return false;

@@ -265,12 +265,12 @@ impl Node {
         if !inputs.is_empty() {
             self.sgsn.handle_input(&mut self.around.context(), &mut inputs);
             self.work(received * self.costs.enqueue + others * self.costs.other);
-            self.turn.was_other(self.now().since(began));
+            self.turn.add_other(self.now().since(began));
         }
         self.unfinished = self.work_on(began + SLICE);
         let began = self.now();
         self.work(u64::from(page_us) * 1000);
-        self.turn.was_other(self.now().since(began));
+        self.turn.add_other(self.now().since(began));
         self.load.follow(now, self.unfinished || received + others > 0);
         let now = self.now();
         self.sgsn.turn_took(now, self.turn.ended(now));

@@ -71,7 +71,7 @@ impl Sgsn {
     /// Asks for what will be needed of the contexts for which something arrives next: their rows, and their queues; without
     /// queues, their mobiles. Of the mobiles from which acknowledgements may come, or whose links are woken: themselves and their queues, then
     /// their links and MM's timers, and then what links know of units.
-    pub(in crate::sgsn) fn expect_arrivals(
+    pub(in crate::sgsn) fn prefetch_arrivals(
         &self,
         prefetch: Prefetch,
         inputs: &Batch<Input<SgsnCommand>>,
@@ -86,34 +86,34 @@ impl Sgsn {
         for slot in mobiles(expected.far, FAR) {
             self.mobiles.prefetch(slot.index, prefetch);
             if let Some(uplink) = &self.uplink {
-                uplink.expect(slot, prefetch);
+                uplink.prefetch(slot, prefetch);
             }
         }
         for mobile in mobiles(expected.near, NEAR).filter_map(|slot| self.mobiles.get(slot)) {
-            mobile.expect_links(prefetch);
-            mobile.gmm.expect_heard(prefetch);
+            mobile.prefetch_links(prefetch);
+            mobile.gmm.prefetch_heard(prefetch);
         }
         for mobile in mobiles(expected.next, NEXT).filter_map(|slot| self.mobiles.get(slot)) {
-            mobile.expect_unconfirmed(prefetch);
+            mobile.prefetch_unconfirmed(prefetch);
         }
         for (_, place) in places(expected.far, FAR) {
             self.contexts.prefetch(place, prefetch);
             if let Some(flows) = &self.flows {
-                flows.queues.expect(place, prefetch);
+                flows.queues.prefetch(place, prefetch);
             }
         }
         for (at, place) in places(expected.near, NEAR) {
             if let Some(flows) = &self.flows {
-                flows.queues.expect_end(place, at, prefetch);
+                flows.queues.prefetch_end(place, at, prefetch);
             } else if let Some((_, context)) = self.contexts.at(place) {
                 self.mobiles.prefetch(context.mobile.index, prefetch);
-                self.gb.flow.expect(context.mobile.index, prefetch);
+                self.gb.flow.prefetch(context.mobile.index, prefetch);
             }
         }
         if self.flows.is_none() {
             for (_, place) in places(expected.next, NEXT) {
                 if let Some((_, context)) = self.contexts.at(place) {
-                    self.gb.flow.expect_offer(context.mobile.index, prefetch);
+                    self.gb.flow.prefetch_offer(context.mobile.index, prefetch);
                 }
             }
         }

@@ -192,7 +192,7 @@ impl Sgsn {
                 let Some(Feedback { whose: Whose::Ms(index, _), .. }) = *place else { continue };
                 self.mobiles.prefetch(index, prefetch);
             }
-            self.expect_flows(&some, prefetch);
+            self.prefetch_flows(&some, prefetch);
             for Feedback { whose, blocked } in some.into_iter().flatten() {
                 match whose {
                     Whose::Ms(index, class) => self.mobile_full(now, index, class, blocked),
@@ -208,14 +208,14 @@ impl Sgsn {
     }
 
     /// Asks for the flows of mobiles that are told of, where that is more than one.
-    fn expect_flows(&self, some: &[Option<Feedback>; AT_ONCE], prefetch: Prefetch) {
+    fn prefetch_flows(&self, some: &[Option<Feedback>; AT_ONCE], prefetch: Prefetch) {
         let [_, Some(_), ..] = some else { return };
         let Some(flows) = &self.flows else { return };
         for Feedback { whose, .. } in some.iter().flatten() {
             let Whose::Ms(index, _) = whose else { continue };
             let mobile = self.mobiles.at(*index).and_then(|slot| self.mobiles.get(slot));
             for (_, bearer) in mobile.into_iter().flat_map(Mobile::bearers) {
-                flows.queues.expect(flow_of(bearer.name), prefetch);
+                flows.queues.prefetch(flow_of(bearer.name), prefetch);
             }
         }
     }

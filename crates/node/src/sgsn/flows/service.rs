@@ -81,25 +81,25 @@ impl Sgsn {
         flows.queues.look_ahead(prefetch, |coming| match coming {
             Coming::Far(flow) => contexts.prefetch(flow, prefetch),
             Coming::Nearer(flow, cell) => {
-                gb.flow.expect_cell(Flows::radio_cell_of(cell), prefetch);
+                gb.flow.prefetch_cell(Flows::radio_cell_of(cell), prefetch);
                 if let Some((_, context)) = contexts.at(flow) {
                     mobiles.prefetch(context.mobile.index, prefetch);
-                    gb.flow.expect(context.mobile.index, prefetch);
+                    gb.flow.prefetch(context.mobile.index, prefetch);
                 }
             }
             Coming::Near(flow, frame) => {
                 frame.prefetch(prefetch);
                 if let Some((_, context)) = contexts.at(flow) {
-                    gb.flow.expect_offer(context.mobile.index, prefetch);
+                    gb.flow.prefetch_offer(context.mobile.index, prefetch);
                     if let Some(mobile) = mobiles.get(context.mobile) {
-                        mobile.expect_links(prefetch);
+                        mobile.prefetch_links(prefetch);
                     }
                     let [sooner, later] = soon;
                     soon = [later, Some((context.mobile, frame.len() + DATA_FIRST_LEN))];
                     if let Some((mobile, octets)) = sooner
                         && let Some(mobile) = mobiles.get(mobile)
                     {
-                        mobile.expect_unit(octets, keeper, prefetch);
+                        mobile.prefetch_unit(octets, keeper, prefetch);
                     }
                 }
             }

@@ -1,9 +1,8 @@
-//! LL-PDUs that conform now and have their cipher still before them: they are ciphered side by side, and leave together.
+//! The batches of downlink LL-PDUs that are ciphered together, once flow control has let them go.
 //!
-//! Nobody waits for more of them: what has come together when the node has nothing further to send, or when a call of the
-//! cipher is full, leaves. What is urgent, real time and signalling, is ciphered by itself, ahead of what is not, and leaves when
-//! the first joins that is not. While nothing is to be ciphered nothing is kept here, and a PDU in the clear goes its way
-//! at once; behind others of its kind it keeps its place.
+//! A batch is whatever conformed in one turn, or fills one call of the cipher; it is never held to fill up. Real time and
+//! signalling have a batch of their own. It is ciphered and sent ahead of the other, at the latest when an LL-PDU joins the
+//! other. A PDU in the clear is sent at once, or keeps its place behind the batch of its kind.
 
 use super::super::Sgsn;
 use super::sending::Meta;
@@ -72,8 +71,8 @@ pub(in crate::sgsn) fn side_by_side<'a>(
 }
 
 impl Sgsn {
-    /// An LL-PDU that conforms now: it leaves at once where neither it nor what stands before it has a cipher to wait for.
-    pub(super) fn leave(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pdu<Meta>) {
+    /// An LL-PDU that conforms now: it is sent at once where neither it nor the batch before it waits for a cipher.
+    pub(super) fn batch_for_ciphering(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pdu<Meta>) {
         let is_urgent = matches!(pdu.class, CellClass::Signalling | CellClass::RealTime);
         let leaving = &mut self.gb.leaving;
         let before = if is_urgent { &leaving.urgent } else { &leaving.patient };
@@ -82,33 +81,33 @@ impl Sgsn {
             return;
         }
         if before.len() >= TOGETHER {
-            self.let_leave(cx);
+            self.flush_cipher_batch(cx);
         } else if !is_urgent {
-            self.let_urgent_leave(cx);
+            self.flush_urgent_batch(cx);
         }
         let leaving = &mut self.gb.leaving;
         let among = if is_urgent { &mut leaving.urgent } else { &mut leaving.patient };
         among.push((cell, pdu));
     }
 
-    /// What waits for its cipher gets it, and leaves.
-    pub(super) fn let_leave(&mut self, cx: &mut Context<'_>) {
-        self.let_urgent_leave(cx);
+    /// Ciphers both batches and sends them, the urgent one first.
+    pub(super) fn flush_cipher_batch(&mut self, cx: &mut Context<'_>) {
+        self.flush_urgent_batch(cx);
         if !self.gb.leaving.patient.is_empty() {
             let pdus = core::mem::take(&mut self.gb.leaving.patient);
-            self.gb.leaving.patient = self.ciphered_leave(cx, pdus);
+            self.gb.leaving.patient = self.cipher_and_send(cx, pdus);
         }
     }
 
-    fn let_urgent_leave(&mut self, cx: &mut Context<'_>) {
+    fn flush_urgent_batch(&mut self, cx: &mut Context<'_>) {
         if !self.gb.leaving.urgent.is_empty() {
             let pdus = core::mem::take(&mut self.gb.leaving.urgent);
-            self.gb.leaving.urgent = self.ciphered_leave(cx, pdus);
+            self.gb.leaving.urgent = self.cipher_and_send(cx, pdus);
         }
     }
 
-    /// Gives the memory back.
-    fn ciphered_leave(&mut self, cx: &mut Context<'_>, mut pdus: Pdus) -> Pdus {
+    /// Ciphers a batch and sends it; gives its memory back.
+    fn cipher_and_send(&mut self, cx: &mut Context<'_>, mut pdus: Pdus) -> Pdus {
         let count = cipher(&mut pdus, self.ciphers);
         self.gb.leaving.ciphered += u32::try_from(count).unwrap_or(u32::MAX);
         for (cell, pdu) in pdus.drain(..) {

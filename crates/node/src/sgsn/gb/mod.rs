@@ -149,14 +149,14 @@ impl Sgsn {
             match output {
                 NsOutput::Transmit { port, peer, frame } => self.transmit(port, Peer::Udp(peer), frame),
                 NsOutput::Unitdata { nsei, bvci: Bvci::SIGNALLING, frame } => {
-                    self.let_arrive(cx);
+                    self.flush_decipher_batch(cx);
                     self.bssgp_signalling(cx, BvcAddress { nsei, bvci: Bvci::SIGNALLING }, &frame);
                 }
                 NsOutput::Unitdata { nsei, bvci, frame } => {
                     self.bssgp_ptp(cx, BvcAddress { nsei, bvci }, frame)
                 }
                 NsOutput::Status { nsei, status } => {
-                    self.let_arrive(cx);
+                    self.flush_decipher_batch(cx);
                     self.nse_status(cx, nsei, status);
                 }
             }
@@ -281,7 +281,7 @@ impl Sgsn {
 
     /// The same on the NS-VC of what has this `lsp`. User data that was sent before it is not overtaken.
     fn send_bssgp_with(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, lsp: u32, message: &Message) {
-        self.let_leave(cx);
+        self.flush_cipher_batch(cx);
         match cx.frames.copy_of(&message.to_vec()) {
             Some(frame) => {
                 self.gb.bvcs.count_sent_by_name(bvc.nsei, bvc.bvci, frame.len());

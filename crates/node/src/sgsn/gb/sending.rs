@@ -97,7 +97,7 @@ impl Sgsn {
         };
         let Some((cell, pdu)) = self.pdu(cx, bvc, (class, precedence), meta, frame) else { return false };
         match self.gb.flow.offer(cx, (cell, Some(slot.index)), pdu) {
-            Offered::Passes(pdu) => self.leave(cx, cell, pdu),
+            Offered::Passes(pdu) => self.batch_for_ciphering(cx, cell, pdu),
             Offered::Queued => {}
             Offered::Dropped => return false,
         }
@@ -144,7 +144,7 @@ impl Sgsn {
         self.gb.flow_more = true;
         for _ in 0..SENT_AT_ONCE {
             match self.gb.flow.dequeue(cx) {
-                Dequeue::Pdu { cell, ms: _, since: _, pdu } => self.leave(cx, cell, pdu),
+                Dequeue::Pdu { cell, ms: _, since: _, pdu } => self.batch_for_ciphering(cx, cell, pdu),
                 Dequeue::WaitUntil(at) => {
                     if at < self.gb.flow_asked || self.gb.flow_asked <= cx.now {
                         cx.timers.wake(Owner::Flow.of_node(), at);
@@ -159,7 +159,7 @@ impl Sgsn {
                 }
             }
         }
-        self.let_leave(cx);
+        self.flush_cipher_batch(cx);
         self.follow_feedback(cx.now, cx.prefetch);
     }
 

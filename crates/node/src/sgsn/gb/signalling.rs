@@ -19,7 +19,7 @@ impl Sgsn {
             self.ul_unitdata(cx, bvc, cell, frame);
             return;
         }
-        self.let_arrive(cx);
+        self.flush_decipher_batch(cx);
         match Message::parse(&frame) {
             Ok(message) => self.ptp_message(cx, bvc, cell, message),
             Err(error) => self.bssgp_malformed(cx, bvc, &frame, &error),

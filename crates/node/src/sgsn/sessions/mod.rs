@@ -94,7 +94,7 @@ impl Sgsn {
         if let Some(at) = self.mobiles.get(slot).and_then(|mobile| mobile.sm().deadline(cx.now)) {
             cx.timers.wake(Owner::Sm.of_mobile(slot), at);
         }
-        self.changed(slot);
+        self.mark_for_store(slot);
     }
 
     pub(super) fn wake_sm(&mut self, cx: &mut Context<'_>, slot: Slot) {

@@ -221,9 +221,9 @@ impl Sgsn {
         }
     }
 
-    /// A mobile says that it is another subscriber than it `was`. Nothing that was known of that one speaks for this one:
-    /// neither its name, nor its vectors and its key, nor its subscription.
-    pub(in crate::sgsn) fn is_another(&mut self, cx: &mut Context<'_>, slot: Slot, was: Imsi) {
+    /// Forgets the subscriber that a mobile `was`, since it says that it is another. Nothing known of the former speaks for
+    /// the new one: neither name, nor vectors and key, nor subscription.
+    pub(in crate::sgsn) fn replace_subscriber(&mut self, cx: &mut Context<'_>, slot: Slot, was: Imsi) {
         self.purge_as(cx, slot, was);
         self.subscribers.forget(slot);
         self.directory.forget_imsi(was, slot);

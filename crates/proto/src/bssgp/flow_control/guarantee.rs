@@ -75,7 +75,7 @@ impl Guarantees {
 
     /// It has its turn among so many, and its next one when all of them have had theirs. What it waited too long for that it
     /// keeps, up to one turn.
-    pub(super) fn had_turn(&mut self, name: u32, turns: u64, mobiles: u32) {
+    pub(super) fn note_turn(&mut self, name: u32, turns: u64, mobiles: u32) {
         if let Some(of) = self.0.get_mut(&name) {
             let round = u64::from(mobiles);
             of.due = of.due.max(turns.saturating_sub(round)).min(turns) + round;

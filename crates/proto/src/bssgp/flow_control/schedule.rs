@@ -98,7 +98,7 @@ impl<T: PduMeta> FlowControl<T> {
         } else if list == CellClass::BestEffort {
             state.turns += 1;
             if class == CellClass::Guaranteed {
-                self.guarantees.had_turn(ms.name, state.turns, state.ready[list].len());
+                self.guarantees.note_turn(ms.name, state.turns, state.ready[list].len());
             }
         }
         let name = (at >= self.config.cells_max).then_some(ms.name);

@@ -117,13 +117,13 @@ impl<T: PduMeta> FlowControl<T> {
 
     /// Asks for where a mobile's state is found by its name.
     #[inline]
-    pub fn expect(&self, ms: u32, prefetch: Prefetch) {
+    pub fn prefetch(&self, ms: u32, prefetch: Prefetch) {
         self.directory.prefetch(ms, prefetch);
     }
 
-    /// Asks for what [`FlowControl::offer`] will need of a mobile; after [`FlowControl::expect`].
+    /// Asks for what [`FlowControl::offer`] will need of a mobile; after [`FlowControl::prefetch`].
     #[inline]
-    pub fn expect_offer(&self, ms: u32, prefetch: Prefetch) {
+    pub fn prefetch_offer(&self, ms: u32, prefetch: Prefetch) {
         if let Some(state) = self.directory.find(ms).and_then(|at| self.mobiles.get(at as usize)) {
             prefetch.beginning(state, Ms::HOT);
         }
@@ -131,7 +131,7 @@ impl<T: PduMeta> FlowControl<T> {
 
     /// Asks for what [`FlowControl::offer`] will need of a cell.
     #[inline]
-    pub fn expect_cell(&self, cell: u32, prefetch: Prefetch) {
+    pub fn prefetch_cell(&self, cell: u32, prefetch: Prefetch) {
         if let Some(state) = self.cells.get(cell as usize) {
             prefetch.beginning(state, Cell::HOT);
         }

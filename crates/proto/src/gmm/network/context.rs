@@ -298,7 +298,7 @@ impl GmmContext {
     pub const ELSEWHERE: usize = size_of::<Rest>();
 
     /// Asks for what an LL-PDU of the mobile touches beside the context itself, which is here by now.
-    pub fn expect_heard(&self, prefetch: Prefetch) {
+    pub fn prefetch_heard(&self, prefetch: Prefetch) {
         prefetch.value(&*self.rest);
     }
 

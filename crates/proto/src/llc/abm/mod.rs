@@ -465,14 +465,14 @@ impl Abm {
     }
 
     /// Asks for the memory where the next unit will stand, and its octets, so many.
-    pub fn expect_unit(&self, octets: usize, keeper: &Keeper, prefetch: Prefetch) {
-        self.units.expect_next(prefetch);
-        keeper.expect(octets, prefetch);
+    pub fn prefetch_unit(&self, octets: usize, keeper: &Keeper, prefetch: Prefetch) {
+        self.units.prefetch_next(prefetch);
+        keeper.prefetch(octets, prefetch);
     }
 
     /// Asks for what is known of the units that an acknowledgement may be about.
-    pub fn expect_unconfirmed(&self, prefetch: Prefetch) {
-        self.units.expect_first(self.sent.into(), prefetch);
+    pub fn prefetch_unconfirmed(&self, prefetch: Prefetch) {
+        self.units.prefetch_first(self.sent.into(), prefetch);
     }
 
     /// Octets of memory beside the value itself.

@@ -180,12 +180,12 @@ impl Units {
     }
 
     /// Asks for the memory where the next unit will stand.
-    pub(super) fn expect_next(&self, prefetch: Prefetch) {
+    pub(super) fn prefetch_next(&self, prefetch: Prefetch) {
         prefetch.end_of(&self.0, size_of::<Unit>());
     }
 
     /// Asks for what is known of the first `count`, or of as many as usual, without their octets.
-    pub(super) fn expect_first(&self, count: usize, prefetch: Prefetch) {
+    pub(super) fn prefetch_first(&self, count: usize, prefetch: Prefetch) {
         let (front, _) = self.0.as_slices();
         let first = front.get(..count.min(front.len()).min(EXPECTED_MAX)).unwrap_or_default();
         if !first.is_empty() {

@@ -6,7 +6,7 @@ use gannet_wire::id::{Nsapi, Sapi};
 
 impl Sndcp {
     /// Asks for what an N-PDU touches.
-    pub fn expect(&self, prefetch: Prefetch) {
+    pub fn prefetch(&self, prefetch: Prefetch) {
         prefetch.value(self);
     }
 

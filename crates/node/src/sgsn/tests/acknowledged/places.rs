@@ -60,7 +60,7 @@ fn after_a_restart_the_link_is_established_anew_and_no_number_used_twice() {
     let mut handset = handset(22);
     handset.bench.sgsn.keep_changes();
     let slot = handset.bench.slot(0);
-    handset.bench.sgsn.changed(slot);
+    handset.bench.sgsn.mark_for_store(slot);
     handset.give(NSAPI, 0..40);
     handset.run();
     let mut kept = Vec::new();
