@@ -440,6 +440,21 @@ fn saving_replaces_the_file_as_a_whole() {
     assert!(missing.to_string().contains("none.cfg"));
 }
 
+/// The BSS emulator's has the keys of its cards.
+#[test]
+fn a_new_configuration_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = gannet_testkit::TempDir::new("gannet-ops");
+    let path = directory.path().join("bss.cfg");
+    let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    config::save(&path, "new\n").unwrap();
+    assert_eq!(mode(), 0o600);
+    // An operator may let a group read it.
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    config::save(&path, "newer\n").unwrap();
+    assert_eq!(mode(), 0o640);
+}
+
 #[test]
 fn what_is_chosen_of_links_is_written_back() {
     fn check<E: Element>(node: &str, links: impl Fn(&E::Config) -> LinksConfig) {

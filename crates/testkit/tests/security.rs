@@ -31,7 +31,7 @@ fn each_claim_has_its_tests() {
     let missing: Vec<&&str> = tests.iter().filter(|name| !is_there(name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
     let claims = document.lines().filter(|line| line.starts_with("| ") && line.ends_with('|'));
-    let heads = ["| who |", "| claim |", "| policy |"];
+    let heads = ["| source |", "| claim |", "| peer |", "| leniency |", "| policy |", "| file |"];
     for claim in claims.filter(|line| !heads.iter().any(|head| line.starts_with(head))) {
         assert!(tests.iter().any(|name| claim.contains(name)), "no test: {claim}");
     }
