@@ -111,6 +111,13 @@ drops! {
     FlowQueueContextGone: "flow_queue_context_gone", "03.60 clause 9.2.4", "the N-PDU waited for a PDP context that was deactivated, or whose mobile is gone";
     FlowQueuePushedOut: "flow_queue_pushed_out", "03.60 clause 15.2.1", "the N-PDU gave way to one of higher precedence in the same cell";
 
+    // ---------------------------------------------------------------- streams of an edge router
+
+    EdgeUnknownStream: "edge_unknown_stream", "configuration", "a packet came for a stream that is not configured";
+    EdgeOverRate: "edge_over_rate", "RFC 3246 clause 3", "a packet of expedited forwarding came faster than its stream may send";
+    EdgeShareTaken: "edge_share_taken", "configuration", "a packet exceeded its stream's allocation, and the stream had its share of the shared buffers";
+    EdgeSharedFull: "edge_shared_full", "configuration", "a packet exceeded its stream's allocation and was longer than the free rest of the shared buffers";
+
     // ---------------------------------------------------------------- queues of what comes from mobiles, before the stack
 
     UplinkQueueFull: "uplink_queue_full", "configuration", "the queue of what came from the mobile was full";

@@ -5,7 +5,10 @@
 
 pub mod class;
 pub mod deadline_heap;
+pub mod discipline;
+pub mod edge;
 pub mod flow_queues;
 pub mod leaky_bucket;
 pub mod links;
+pub mod shaped;
 pub mod token_bucket;

@@ -52,6 +52,7 @@ mod ahead;
 mod behind;
 mod cell;
 mod chains;
+mod discipline;
 mod expire;
 mod flow;
 mod nodes;
