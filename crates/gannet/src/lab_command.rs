@@ -36,7 +36,7 @@ pub enum LabCommand {
         /// Where the results go
         #[arg(long, default_value = "out/lab")]
         out: PathBuf,
-        /// Another build of this program, for ed-compare
+        /// Another build of this program, for compare
         #[arg(long, value_name = "PROGRAM")]
         against: Option<PathBuf>,
         /// Exit 1 when a claim does not hold or is not shown

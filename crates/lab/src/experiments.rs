@@ -107,12 +107,12 @@ pub const ALL: &[Experiment] = &[
         run: |options| run("ed-throughput", options, ed::throughput::experiment),
     },
     Experiment {
-        name: "ed-compare",
+        name: "compare",
         description: "two builds of the program in the same place, in turns: saturation, delay and cost of a packet",
         purpose: "Compares this build of Gannet with another one, given by --against, as SGSNs in the same place under the \
                   same load, in turns. The other build runs twice, as two SGSNs, so that the table also shows by how much \
                   one program differs from itself on this machine.",
-        run: |options| run("ed-compare", options, ed::compare::experiment),
+        run: |options| run("compare", options, ed::compare::experiment),
     },
     Experiment {
         name: "ed-isolation",

@@ -1,4 +1,4 @@
-//! `ed-compare`: two builds of the program in the same place, in turns.
+//! `compare`: two builds of the program in the same place, in turns.
 //!
 //! Three SGSNs run: the other build twice, and this one. Each round searches the saturation of each of them and offers all
 //! the same load, 90 % of the first one's first saturation. A round's ratios are those of its own three results, so that a

@@ -199,7 +199,7 @@ const EXPERIMENTS: [(&str, Experiment); 10] = [
     ("ed-scale", super::scale::experiment),
     ("ed-uplink", super::uplink::experiment),
     ("abm-cost", super::abm_cost::experiment),
-    ("ed-compare", super::compare::experiment),
+    ("compare", super::compare::experiment),
 ];
 
 fn run(lab: FakeLab, name: &str, experiment: Experiment) -> Report {
@@ -246,7 +246,7 @@ fn a_machine_that_demultiplexes_early_holds() {
         // Two figures in two rows are no curve.
         assert!(
             report.verdicts.len() > 1
-                && report.figures.is_empty() == ["abm-cost", "ed-compare"].contains(&name),
+                && report.figures.is_empty() == ["abm-cost", "compare"].contains(&name),
             "{name}"
         );
         if let Some(directory) = std::env::var_os("GANNET_FIGURES") {
