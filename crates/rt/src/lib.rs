@@ -79,6 +79,7 @@ mod driver;
 mod ether;
 mod event_loop;
 mod history;
+mod inet;
 mod ingress;
 mod io;
 mod messages;
@@ -116,6 +117,6 @@ pub use system::{
     seed, send_signal, set_niceness, set_preempting,
 };
 pub use tcp::TcpConfig;
-pub use tun::{Tun, TunAddress};
+pub use tun::{Missing, Tun, TunAddress, TunCounts, TunOptions};
 pub use udp::UdpConfig;
 pub use watch::{ClassifierReport, DeviceReport, KernelPath, SocketReport};
