@@ -290,8 +290,9 @@ impl Tun {
             used += 1;
         }
         self.counts.writes += 1;
-        match (&self.file).write_vectored(slices.get(..used).unwrap_or_default()) {
-            Ok(_) => {
+        // A device takes a packet whole or not at all.
+        match (&self.file).write_vectored(slices.get(..used).unwrap_or_default()).map(drop) {
+            Ok(()) => {
                 self.counts.packets_out += u64::from(group.count);
                 true
             }

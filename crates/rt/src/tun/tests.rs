@@ -64,7 +64,7 @@ impl Made {
         let at = if self.is_tcp {
             transport.extend(self.sequence.to_be_bytes());
             transport.extend(self.acknowledgement.to_be_bytes());
-            transport.push(u8::try_from((20 + self.options.len()) / 4 << 4).unwrap());
+            transport.push(u8::try_from((20 + self.options.len()) * 4).unwrap());
             transport.push(self.flags);
             transport.extend(self.window.to_be_bytes());
             transport.extend([0; 4]);
