@@ -175,6 +175,14 @@ pub const ALL: &[Experiment] = &[
         run: crate::busy::run,
     },
     Experiment {
+        name: "ggsn-tcp",
+        description: "TCP of one mobile through gannet ggsn beside osmo-ggsn, both ways",
+        purpose: "Measures what one TCP connection of a mobile carries through gannet ggsn and through osmo-ggsn, up and down, and \
+                  the processor time of the GGSN by octet. Runs of both alternate. SGSN and mobile are sgsnemu, the ends of the \
+                  connection are iperf3 with cubic.",
+        run: crate::ggsn_tcp::run,
+    },
+    Experiment {
         name: "ed-throughput-gea3",
         description: "the same as ed-throughput where each packet is ciphered with GEA3",
         purpose: thesis!(

@@ -11,6 +11,7 @@ pub mod demo;
 pub mod ed;
 pub mod experiments;
 pub mod figure;
+pub mod ggsn_tcp;
 pub mod hlr;
 pub mod http;
 pub mod interop;

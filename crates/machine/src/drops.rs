@@ -56,6 +56,7 @@ drops! {
     RtSendQueueFull: "rt_send_queue_full", "real-time driver", "the queue in front of a socket that takes nothing more was full";
     RtSendTooLong: "rt_send_too_long", "real-time driver", "a datagram was longer than its path takes";
     RtSendFailed: "rt_send_failed", "real-time driver", "the operating system refused to send a datagram";
+    RtReceiveMalformed: "rt_receive_malformed", "real-time driver", "a device handed over a packet that does not fit its own header";
     RtReceiveTooLong: "rt_receive_too_long", "real-time driver", "a datagram arrived that is longer than a frame";
 
     // ---------------------------------------------------------------- classification at the driver

@@ -3,6 +3,7 @@
 //! The UDP checksum is always there: RFC 768 lets IPv4 do without, but then nothing would protect what happens to the
 //! octets between here and the peer, and 400 octets that the cache holds cost some 20 ns.
 
+use crate::inet::{checksum, sum_of};
 use core::net::{Ipv4Addr, SocketAddr};
 use gannet_machine::frame::Frame;
 
@@ -35,34 +36,6 @@ pub(crate) struct End {
     pub(crate) ethernet: [u8; 6],
     pub(crate) ip: Ipv4Addr,
     pub(crate) port: u16,
-}
-
-/// Sum of the 16-bit words of `octets`, an odd last octet being the high one. It is taken in words of 32 bits and in the
-/// machine's order, which changes nothing but the order of the result's octets (RFC 1071 clause 2).
-fn sum_of(octets: &[u8]) -> u32 {
-    let (words, rest) = octets.as_chunks::<4>();
-    let sum = words.iter().fold(0_u64, |sum, word| sum + u64::from(u32::from_ne_bytes(*word)));
-    let mut last = [0; 4];
-    for (to, from) in last.iter_mut().zip(rest) {
-        *to = *from;
-    }
-    let sum = !checksum(fold(sum + u64::from(u32::from_ne_bytes(last))));
-    u16::from_be_bytes(sum.to_ne_bytes()).into()
-}
-
-/// The same sum with fewer bits.
-fn fold(sum: u64) -> u32 {
-    let sum = (sum & 0xffff_ffff) + (sum >> 32);
-    let sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
-    u32::try_from(sum).unwrap_or(u32::MAX)
-}
-
-/// The checksum of RFC 1071 for such a sum.
-fn checksum(mut sum: u32) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !u16::try_from(sum).unwrap_or(0)
 }
 
 impl Headers {

@@ -34,19 +34,67 @@ pub(crate) fn sockaddr_in(address: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     }
 }
 
+/// How a TUN device is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TunFlags {
+    /// With a header in front of each packet (`IFF_VNET_HDR`).
+    pub(crate) has_header: bool,
+    /// As one queue of several (`IFF_MULTI_QUEUE`).
+    pub(crate) has_queues: bool,
+}
+
 /// Makes a TUN device, or attaches to the existing one of this name; returns its file and its real name.
-pub(crate) fn open_tun(name: &str) -> io::Result<(File, String)> {
+pub(crate) fn open_tun(name: &str, asked: TunFlags) -> io::Result<(File, String)> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open("/dev/net/tun")?;
     let mut request = interface_request(name)?;
-    request.ifr_ifru.ifru_flags = c_short::try_from(libc::IFF_TUN | libc::IFF_NO_PI).unwrap_or(0);
+    let header = if asked.has_header { libc::IFF_VNET_HDR } else { 0 };
+    let queues = if asked.has_queues { libc::IFF_MULTI_QUEUE } else { 0 };
+    let flags = libc::IFF_TUN | libc::IFF_NO_PI | header | queues;
+    request.ifr_ifru.ifru_flags = c_short::try_from(flags).unwrap_or(0);
     // SAFETY: TUNSETIFF reads and writes one `ifreq`.
     unsafe { ioctl(&file, libc::TUNSETIFF, &mut request) }?;
     let octets = request.ifr_name.iter().map(|c| c.to_ne_bytes()[0]).take_while(|c| *c != 0).collect();
     Ok((file, String::from_utf8(octets).map_err(io::Error::other)?))
+}
+
+/// Whether a descriptor is a TUN device with a header in front of each packet.
+pub(crate) fn tun_has_header(file: &File) -> bool {
+    // SAFETY: a plain C structure for which all bits zero is a valid value.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    // SAFETY: TUNGETIFF writes one `ifreq`.
+    let known = unsafe { ioctl(file, libc::TUNGETIFF, &mut request) };
+    // SAFETY: the kernel has just written this member of the union, or it is zero; all bits are valid in an integer.
+    known.is_ok() && c_int::from(unsafe { request.ifr_ifru.ifru_flags }) & libc::IFF_VNET_HDR != 0
+}
+
+/// What TCP needs, and what UDP needs besides.
+const TUN_TCP: libc::c_uint = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+const TUN_UDP: libc::c_uint = libc::TUN_F_USO4 | libc::TUN_F_USO6;
+
+/// Asks a TUN device with headers of so many octets for super-packets; says whether also for those of UDP, `None` where
+/// for none.
+pub(crate) fn set_tun_offloads(file: &File, header_len: usize) -> Option<bool> {
+    let mut header_len = c_int::try_from(header_len).ok()?;
+    // SAFETY: TUNSETVNETHDRSZ reads one integer.
+    unsafe { ioctl(file, libc::TUNSETVNETHDRSZ, &mut header_len) }.ok()?;
+    [(TUN_TCP | TUN_UDP, true), (TUN_TCP, false)]
+        .into_iter()
+        .find_map(|(offloads, has_udp)| set_offloads(file, offloads).ok().map(|()| has_udp))
+}
+
+/// Takes that back. Where it cannot be, the device is gone.
+pub(crate) fn clear_tun_offloads(file: &File) {
+    let _ = set_offloads(file, 0);
+}
+
+fn set_offloads(file: &File, offloads: libc::c_uint) -> io::Result<()> {
+    // SAFETY: the argument of TUNSETOFFLOAD is a number and no address; a descriptor of another kind refuses the call.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(offloads)) })
+        .map(drop)
 }
 
 fn interface_request(name: &str) -> io::Result<libc::ifreq> {

@@ -5,6 +5,7 @@ mod polling;
 mod receive;
 mod send;
 mod stream;
+mod tun;
 
 use crate::busy::Busy;
 use crate::log::LogSink;
@@ -12,7 +13,7 @@ use crate::messages::{BATCH, Messages};
 use crate::netlink::Monitor;
 use crate::system::Clock;
 use crate::tcp::Tcp;
-use crate::tun::Tun;
+use crate::tun::{Scratch, Tun};
 use crate::udp::{self, Udp, UdpConfig};
 use crate::xdp::Xdp;
 use capture::CaptureWatch;
@@ -32,6 +33,7 @@ use mio::{Interest, Registry, Token};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+use tun::TunPort;
 
 /// A datagram on its way to a machine of this loop.
 #[derive(Debug)]
@@ -70,7 +72,7 @@ pub(crate) struct Endpoint {
 #[allow(clippy::large_enum_variant, reason = "a few dozen endpoints, nearly all of them UDP sockets")]
 pub(crate) enum Kind {
     Udp(Udp),
-    Tun { tun: Tun, peer: Peer, record: Option<InterfaceId> },
+    Tun(TunPort),
     Tcp(Box<Tcp>),
 }
 
@@ -83,7 +85,7 @@ impl Endpoint {
     fn fd(&self) -> Option<RawFd> {
         match &self.kind {
             Kind::Udp(udp) => Some(udp.socket.as_raw_fd()),
-            Kind::Tun { tun, .. } => Some(tun.as_raw_fd()),
+            Kind::Tun(port) => Some(port.tun.as_raw_fd()),
             Kind::Tcp(tcp) => tcp.fd(),
         }
     }
@@ -124,6 +126,8 @@ pub(crate) struct Io {
     pub(crate) filter: Option<Reuseport>,
     /// That a rule was refused has been said.
     refusal_told: bool,
+    /// That a device cannot do all that it was asked for has been said.
+    missing_told: bool,
     /// Says when the kernel's tables have changed.
     pub(crate) monitor: Option<Monitor>,
     /// It has said so.
@@ -139,9 +143,11 @@ pub(crate) struct Io {
     bindings: Vec<Vec<Binding>>,
     /// Endpoints that have `readable` set.
     readable: VecDeque<usize>,
-    /// Sockets with something in their queue.
+    /// Sockets and devices with something in their queue.
     unsent: Vec<usize>,
     messages: Messages,
+    /// For the devices' super-packets.
+    scratch: Scratch,
     /// Frames to receive into, beside those that the pool promises to the machines.
     spare: Vec<Frame>,
 }
@@ -176,6 +182,7 @@ impl Io {
             xdp: None,
             filter: None,
             refusal_told: false,
+            missing_told: false,
             monitor: None,
             tables_changed: false,
             busy,
@@ -199,6 +206,7 @@ impl Io {
             readable: VecDeque::with_capacity(64),
             unsent: Vec::with_capacity(64),
             messages: Messages::default(),
+            scratch: Scratch::new(),
             spare,
         }
     }
@@ -306,9 +314,10 @@ impl Io {
             let error = format!("a TUN device cannot stand at the Ethernet address {at}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
         }
+        self.say_what_is_missing(&tun);
         let record = self.interface(record_as);
         let owner = Owner { machine, port };
-        let index = self.insert(owner, Kind::Tun { tun, peer, record })?;
+        let index = self.insert(owner, Kind::Tun(TunPort::new(tun, peer, record)))?;
         self.rebind(machine, port, peer, Some(index));
         Ok(())
     }
@@ -327,7 +336,7 @@ impl Io {
     pub(crate) fn tun(&self, machine: usize, port: Port, peer: Peer) -> Option<&Tun> {
         let index = self.endpoint_of(machine, port, peer)?;
         match &self.endpoints.get(index)?.as_ref()?.kind {
-            Kind::Tun { tun, .. } => Some(tun),
+            Kind::Tun(port) => Some(&port.tun),
             Kind::Udp(_) | Kind::Tcp(_) => None,
         }
     }
@@ -367,6 +376,8 @@ impl Io {
     }
 
     fn remove(&mut self, index: usize) {
+        // What a device was given before goes with it.
+        self.flush_tun(index);
         let endpoint = self.endpoints.get_mut(index).and_then(Option::take);
         if let Some(fd) = endpoint.as_ref().and_then(Endpoint::fd) {
             // Closing takes it off the poll too; an error here changes nothing.

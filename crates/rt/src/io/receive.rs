@@ -261,40 +261,4 @@ impl Io {
         }
         true
     }
-
-    fn receive_tun(&mut self, index: usize) -> bool {
-        let Some(Some(Endpoint { owner, kind: Kind::Tun { tun, peer, record }, .. })) =
-            self.endpoints.get(index)
-        else {
-            return false;
-        };
-        let at_ns = self.clock.unix_ns(self.now);
-        for _ in 0..BATCH {
-            let Some(mut frame) = self.spare.pop() else {
-                match tun.receive(&mut [0; 1]) {
-                    Ok(_) => self.log.dropped(Drop::NoFrame, None),
-                    Err(_) => return false,
-                }
-                continue;
-            };
-            let room = frame.spare_mut();
-            let size = room.len();
-            // An error other than "nothing there" (the device is down) ends when the device says so again.
-            let Ok(len) = tun.receive(room) else {
-                self.spare.push(frame);
-                return false;
-            };
-            // A packet that fills all the room has been cut, as one cannot know better.
-            if len == size || !frame.set_len(len) {
-                self.log.dropped(Drop::RtReceiveTooLong, None);
-                continue;
-            }
-            if let (Some(recorder), Some(interface)) = (&mut self.recorder, record) {
-                recorder.ip(*interface, at_ns, Direction::In, &frame);
-            }
-            let origin = Origin::Peer(*peer);
-            self.arrivals.push_back(Arrival { machine: owner.machine, port: owner.port, origin, frame });
-        }
-        true
-    }
 }

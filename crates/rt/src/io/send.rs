@@ -30,7 +30,7 @@ enum Stopped {
 }
 
 impl Io {
-    /// Takes what a machine wants to send. UDP datagrams wait for the end of the round, and go in one batch.
+    /// Takes what a machine wants to send. UDP datagrams and IP packets wait for the end of the round, and go in one batch.
     pub(crate) fn transmit(&mut self, machine: usize, port: Port, peer: Peer, frame: Frame) {
         let binding = self.bindings.get(machine).and_then(|ports| ports.get(usize::from(port.0)));
         if let Some(Binding::Link(to)) = binding {
@@ -58,22 +58,7 @@ impl Io {
                 }
                 self.enqueue(index, to, frame);
             }
-            (Kind::Tun { tun, record, .. }, _) => match tun.send(&frame) {
-                Ok(()) => {
-                    if let (Some(recorder), Some(interface)) = (&mut self.recorder, *record) {
-                        let at_ns = self.clock.unix_ns(self.now);
-                        recorder.ip(interface, at_ns, Direction::Out, &frame);
-                    }
-                }
-                Err(error) => {
-                    self.log.dropped(Drop::RtSendFailed, None);
-                    let name = tun.name();
-                    if self.log.enabled(Category::Main, Level::Info) {
-                        let line = format_args!("{name} took no packet: {error}");
-                        self.log.line(Category::Main, Level::Info, line);
-                    }
-                }
-            },
+            (Kind::Tun(_), _) => self.enqueue_tun(index, frame),
             (Kind::Tcp(_), _) => self.send_stream(index, &frame),
             (Kind::Udp(_), _) => self.log.dropped(Drop::RtNoEndpoint, None),
         }
@@ -140,6 +125,9 @@ impl Io {
     }
 
     fn flush_one(&mut self, index: usize) {
+        if matches!(self.endpoints.get(index), Some(Some(Endpoint { kind: Kind::Tun(_), .. }))) {
+            return self.flush_tun(index);
+        }
         let as_frames = self.xdp.is_some() && self.udp_at(index).is_some_and(|udp| udp.output.is_some());
         if !as_frames {
             return self.flush_by_kernel(index, usize::MAX);

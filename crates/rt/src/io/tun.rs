@@ -1,0 +1,167 @@
+//! TUN devices of the loop: super-packets are cut into frames when they come, and what leaves in one turn is joined.
+
+use super::{Arrival, Endpoint, Io, Kind, Origin};
+use crate::messages::BATCH;
+use crate::tun::join::PACKETS_MAX;
+use crate::tun::{Missing, Reading, Tun};
+use gannet_machine::Peer;
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::{Category, Level, TraceSink};
+use gannet_trace::pcapng::{Direction, InterfaceId};
+
+/// A device of the loop.
+pub(crate) struct TunPort {
+    pub(crate) tun: Tun,
+    pub(super) peer: Peer,
+    pub(super) record: Option<InterfaceId>,
+    /// What waits for the end of the turn.
+    queue: Vec<Frame>,
+}
+
+impl TunPort {
+    pub(super) const fn new(tun: Tun, peer: Peer, record: Option<InterfaceId>) -> Self {
+        Self { tun, peer, record, queue: Vec::new() }
+    }
+}
+
+impl Io {
+    /// One line for all devices of a loop.
+    pub(super) fn say_what_is_missing(&mut self, tun: &Tun) {
+        let Some(missing) = tun.missing().filter(|_| !self.missing_told) else { return };
+        self.missing_told = true;
+        let name = tun.name();
+        let what = match missing {
+            Missing::All => "takes and gives one packet a call",
+            Missing::Udp => "takes and gives UDP datagrams one a call",
+        };
+        self.note(Level::Info, format_args!("TUN device {name} {what}: no offloads for more"));
+    }
+
+    /// Receives one batch, and what a last super-packet has beyond it; false when there is nothing more.
+    pub(super) fn receive_tun(&mut self, index: usize) -> bool {
+        let at_ns = self.clock.unix_ns(self.now);
+        let Self { endpoints, spare, frames, scratch, arrivals, log, recorder, .. } = self;
+        let Some(Some(Endpoint { owner, kind: Kind::Tun(port), .. })) = endpoints.get_mut(index) else {
+            return false;
+        };
+        let TunPort { tun, peer, record, .. } = port;
+        let mut count = 0;
+        let mut arrived = |frame: Frame| {
+            if let (Some(recorder), Some(interface)) = (recorder.as_mut(), *record) {
+                recorder.ip(interface, at_ns, Direction::In, &frame);
+            }
+            let origin = Origin::Peer(*peer);
+            arrivals.push_back(Arrival { machine: owner.machine, port: owner.port, origin, frame });
+        };
+        while count < BATCH {
+            let Some(mut frame) = spare.pop() else {
+                if tun.discard().is_err() {
+                    return false;
+                }
+                log.dropped(Drop::NoFrame, None);
+                count += 1;
+                continue;
+            };
+            let before = count;
+            match tun.receive(&mut frame, scratch) {
+                // An error other than "nothing there" (the device is down) ends when the device says so again.
+                Err(_) => {
+                    spare.push(frame);
+                    return false;
+                }
+                Ok(Reading::Packet) => {
+                    arrived(frame);
+                    count += 1;
+                }
+                Ok(Reading::Several(mut cutter)) => {
+                    let mut free = Some(frame);
+                    for _ in 0..cutter.left() {
+                        count += 1;
+                        let Some(mut frame) = free.take().or_else(|| spare.pop()).or_else(|| frames.alloc())
+                        else {
+                            log.dropped(Drop::NoFrame, None);
+                            continue;
+                        };
+                        match cutter.cut(frame.spare_mut()) {
+                            Some(len) if frame.set_len(len) => arrived(frame),
+                            _ => log.dropped(Drop::RtReceiveTooLong, None),
+                        }
+                    }
+                }
+                Ok(Reading::TooLong) => {
+                    log.dropped(Drop::RtReceiveTooLong, None);
+                    count += 1;
+                }
+                Ok(Reading::Malformed) => {
+                    log.dropped(Drop::RtReceiveMalformed, None);
+                    count += 1;
+                }
+            }
+            tun.received((count - before) as u64);
+        }
+        true
+    }
+
+    /// Lets a packet wait for others of its turn.
+    pub(super) fn enqueue_tun(&mut self, index: usize, frame: Frame) {
+        let Some(Some(Endpoint { kind: Kind::Tun(port), .. })) = self.endpoints.get_mut(index) else {
+            return;
+        };
+        if port.queue.is_empty() {
+            self.unsent.push(index);
+        }
+        port.queue.push(frame);
+        if port.queue.len() >= PACKETS_MAX {
+            self.flush_tun(index);
+            self.unsent.retain(|other| *other != index);
+        }
+    }
+
+    /// Writes what waits: packets that can be joined as one. The device takes them now or loses them.
+    pub(super) fn flush_tun(&mut self, index: usize) {
+        let at_ns = self.clock.unix_ns(self.now);
+        let Self { endpoints, scratch, log, recorder, .. } = self;
+        let Some(Some(Endpoint { kind: Kind::Tun(port), .. })) = endpoints.get_mut(index) else { return };
+        let TunPort { tun, queue, record, .. } = port;
+        let mut sent = |frame: &Frame| {
+            if let (Some(recorder), Some(interface)) = (recorder.as_mut(), *record) {
+                recorder.ip(interface, at_ns, Direction::Out, frame);
+            }
+        };
+        let joiner = &mut scratch.joiner;
+        let joins = tun.joins();
+        if queue.len() > 1 && (joins.tcp || joins.udp) {
+            joiner.sort(queue, joins);
+            for group in (0..).map_while(|index| joiner.group(index)) {
+                if group.count > 1 && tun.send_joined(group, queue, joiner) {
+                    joiner.members(group).filter_map(|number| queue.get(number)).for_each(&mut sent);
+                    continue;
+                }
+                for number in joiner.members(group) {
+                    if let Some(frame) = queue.get_mut(number) {
+                        send_one(tun, frame, &mut sent, log);
+                    }
+                }
+            }
+        } else {
+            for frame in queue.iter_mut() {
+                send_one(tun, frame, &mut sent, log);
+            }
+        }
+        queue.clear();
+    }
+}
+
+fn send_one(tun: &mut Tun, frame: &mut Frame, sent: impl FnOnce(&Frame), log: &mut crate::log::LogSink) {
+    match tun.send(frame) {
+        Ok(()) => sent(frame),
+        Err(error) => {
+            log.dropped(Drop::RtSendFailed, None);
+            let name = tun.name();
+            if log.enabled(Category::Main, Level::Info) {
+                log.line(Category::Main, Level::Info, format_args!("{name} took no packet: {error}"));
+            }
+        }
+    }
+}
