@@ -69,6 +69,7 @@ drops! {
     DemuxBadUdpChecksum: "demux_bad_udp_checksum", "RFC 768", "the checksum of a UDP datagram is wrong";
     DemuxMalformed: "demux_malformed", "29.060 clause 11", "a G-PDU or its UDP datagram could not be read";
     DemuxUnknownTlli: "demux_unknown_tlli", "03.60 clause 14.4", "an LL-PDU came from a mobile that nobody knows, and enough of these go to the node";
+    DemuxForeignSource: "demux_foreign_source", "29.060 clause 9.1", "a mobile sent a packet with a source address that is not its own, and the driver found it";
     DemuxRingFull: "demux_ring_full", "AF_XDP", "the ring of a class, or that of high precedence, was full";
     DemuxFillEmpty: "demux_fill_empty", "AF_XDP", "no free frame was left for the driver to fill";
 
