@@ -7,6 +7,7 @@ mod send;
 mod stream;
 
 use crate::busy::Busy;
+use crate::gateway::Forwarder;
 use crate::log::LogSink;
 use crate::messages::{BATCH, Messages};
 use crate::netlink::Monitor;
@@ -122,6 +123,8 @@ pub(crate) struct Io {
     pub(crate) xdp: Option<Xdp>,
     /// The classifier of sockets that share a port.
     pub(crate) filter: Option<Reuseport>,
+    /// What forwards at the driver, for each machine that has it.
+    pub(crate) forwarders: Vec<Forwarder>,
     /// That a rule was refused has been said.
     refusal_told: bool,
     /// Says when the kernel's tables have changed.
@@ -175,6 +178,7 @@ impl Io {
             umem,
             xdp: None,
             filter: None,
+            forwarders: Vec::new(),
             refusal_told: false,
             monitor: None,
             tables_changed: false,
