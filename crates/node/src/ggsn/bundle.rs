@@ -57,6 +57,7 @@ impl Ggsn {
         });
         let Some(first) = sharers.first().copied() else { return };
         for slot in sharers {
+            self.contexts.cues.changed(slot);
             if let Some(context) = self.contexts.get_mut(slot) {
                 context.classifier = None;
             }
@@ -159,6 +160,7 @@ impl Ggsn {
             deleting,
             tft,
             classifier,
+            at_driver: None,
             advertise_at,
             next_answer,
             ..first

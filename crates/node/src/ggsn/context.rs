@@ -3,10 +3,12 @@
 
 use super::addresses::Addresses;
 use super::classifier::Classifier;
+use super::cues::{AtDriver, Cues};
 use crate::slots::{Slot, Slots};
 use core::net::IpAddr;
 use foldhash::fast::FixedState;
 use gannet_machine::time::Instant;
+use gannet_proto::forwarding::Carried;
 use gannet_proto::gtp::{ContextName, Endpoint, GtpTunnel, TeidKey, Version};
 use gannet_wire::gtp::{Msisdn, Qos};
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
@@ -26,6 +28,12 @@ impl Volume {
     pub(super) const fn add(&mut self, octets: usize) {
         self.t_pdus += 1;
         self.octets += octets as u64;
+    }
+
+    /// What a driver has forwarded meanwhile.
+    pub(super) fn add_carried(&mut self, carried: Carried) {
+        self.t_pdus += u64::from(carried.packets);
+        self.octets += carried.octets;
     }
 }
 
@@ -74,6 +82,8 @@ pub struct PdpContext {
     pub(super) advertise_at: Option<Instant>,
     /// When its mobile is answered again that asks for routers.
     pub(super) next_answer: Option<Instant>,
+    /// What a driver has forwarded for it; `None` while it never had a rule.
+    pub(super) at_driver: Option<AtDriver>,
     /// How packets are told apart among the contexts of its address, kept by the first of them where they need to be.
     pub(super) classifier: Option<Box<Classifier>>,
 }
@@ -83,6 +93,12 @@ impl PdpContext {
     #[must_use]
     pub const fn tid(&self) -> Tid {
         Tid { imsi: self.imsi, nsapi: self.nsapi }
+    }
+
+    /// When a driver was last asked and had forwarded something for this context since it was asked before.
+    #[must_use]
+    pub fn active_at_driver(&self) -> Option<Instant> {
+        self.at_driver.and_then(|at_driver| at_driver.active_at)
     }
 }
 
@@ -96,6 +112,8 @@ pub(super) struct Contexts {
     by_peer: BTreeSet<(u16, Teid, Slot)>,
     /// Endpoints for signalling whose first context is gone, with one of those that still share them.
     shared_control: HashMap<Teid, Slot, FixedState>,
+    /// Contexts whose rules for a driver may have to change.
+    pub(super) cues: Cues,
 }
 
 impl Contexts {
@@ -106,6 +124,7 @@ impl Contexts {
             by_tid: HashMap::with_hasher(FixedState::default()),
             by_peer: BTreeSet::new(),
             shared_control: HashMap::with_hasher(FixedState::default()),
+            cues: Cues::default(),
         }
     }
 
@@ -115,6 +134,11 @@ impl Contexts {
 
     pub fn len(&self) -> usize {
         self.slots.len()
+    }
+
+    /// Places of the table that have been used.
+    pub fn places(&self) -> u32 {
+        self.slots.places()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &PdpContext)> {
@@ -139,12 +163,14 @@ impl Contexts {
         }
         self.by_tid.insert(tid, slot);
         self.by_peer.insert(peer_key(&tunnel, slot));
+        self.cues.changed(slot);
         Some(slot)
     }
 
     /// Takes a context out. `sharer` is another one with its endpoint for signalling.
     pub fn remove(&mut self, slot: Slot, sharer: Option<Slot>) -> Option<PdpContext> {
         let context = self.slots.remove(slot)?;
+        self.cues.gone(slot, context.at_driver);
         self.by_tid.remove(&context.tid().to_u64());
         self.by_peer.remove(&peer_key(&context.tunnel, slot));
         let shared = context.control_teid;
@@ -164,6 +190,7 @@ impl Contexts {
         context.tunnel.next_sequence = old.next_sequence;
         self.by_peer.remove(&peer_key(&old, slot));
         self.by_peer.insert(peer_key(&tunnel, slot));
+        self.cues.changed(slot);
         Some(old)
     }
 

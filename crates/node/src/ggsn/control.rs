@@ -385,6 +385,7 @@ impl Ggsn {
             deleting: false,
             tft: None,
             classifier: None,
+            at_driver: None,
             advertise_at: None,
             next_answer: None,
         };

@@ -18,12 +18,14 @@ mod bundle;
 mod classifier;
 mod context;
 mod control;
+mod cues;
 mod notify;
 mod pco;
 mod peers;
 mod pool;
 mod reconfigure;
 mod replace;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod update;
@@ -37,12 +39,12 @@ pub use pool::{AddressPool, PREFIX_LENGTHS};
 use crate::slots::Slot;
 use advertise::Advertising;
 use context::Contexts;
-use core::convert::Infallible;
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use gannet_machine::time::Duration;
 use gannet_machine::timers::{TimerKey, TimerName as _};
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::forwarding::ForwardChange;
 use gannet_proto::gtp::{
     GtpConfig, GtpEntity, GtpOutput, Inside, ListedPeer, PLACES, Paths, Role, SecondAddress, SourceCheck,
     TeidKey,
@@ -51,6 +53,7 @@ use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Imsi, Nsapi};
 use gannet_wire::l3::ie::Apn;
 use notify::StaticMobiles;
+use rules::Rules;
 
 /// Signalling with SGSNs, UDP 2123.
 pub const PORT_GTP_C: Port = Port(0);
@@ -341,7 +344,8 @@ pub struct Ggsn {
     next_charging_id: u32,
     counters: GgsnCounters,
     gtp_outputs: Batch<GtpOutput>,
-    outputs: Batch<Output<GgsnEvent>>,
+    outputs: Batch<Output<GgsnEvent, ForwardChange>>,
+    rules: Rules,
 }
 
 impl Ggsn {
@@ -418,6 +422,7 @@ impl Ggsn {
             counters: GgsnCounters::default(),
             gtp_outputs: Batch::with_capacity(64),
             outputs: Batch::with_capacity(256),
+            rules: Rules::default(),
             config,
         })
     }
@@ -482,7 +487,7 @@ impl Ggsn {
 impl Machine for Ggsn {
     type Command = GgsnCommand;
     type Event = GgsnEvent;
-    type Rule = Infallible;
+    type Rule = ForwardChange;
 
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<GgsnCommand>>) {
         while let Some(input) = inputs.pop() {
@@ -508,6 +513,7 @@ impl Machine for Ggsn {
                 }
             }
             self.drain_gtp(cx);
+            self.follow_rules();
         }
     }
 
@@ -515,7 +521,7 @@ impl Machine for Ggsn {
         Owner::of(key).map_or("a timer of nobody", Owner::name)
     }
 
-    fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<GgsnEvent>>) {
+    fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<GgsnEvent, ForwardChange>>) {
         outputs.append(&mut self.outputs);
     }
 }

@@ -36,9 +36,11 @@ impl Ggsn {
             echo_intervals: Vec::new(),
         };
         self.gtp.set_timing(cx, timing);
+        self.touch_all_rules();
         let ended = self.contexts.iter().filter(|(_, context)| closed.contains(&context.apn));
         let ended: Vec<Slot> = ended.map(|(slot, _)| slot).collect();
         ended.into_iter().for_each(|slot| self.ask_to_delete(cx, slot));
         self.drain_gtp(cx);
+        self.follow_rules();
     }
 }

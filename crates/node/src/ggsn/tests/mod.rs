@@ -6,6 +6,7 @@ mod ipv6;
 mod moves;
 mod peers;
 mod profiles;
+mod rules;
 mod secondary;
 mod static_addresses;
 
@@ -66,6 +67,8 @@ struct Net {
     around: Surroundings<Kept>,
     next_sequence: u16,
     events: Vec<GgsnEvent>,
+    /// For the driver.
+    rules: Vec<ForwardChange>,
 }
 
 /// What the GGSN sends: port, peer, octets.
@@ -77,7 +80,13 @@ impl Net {
         config.restart_counter = 7;
         change(&mut config);
         let around = Surroundings::new(1, 128, Kept::default());
-        Self { ggsn: Ggsn::new(config).unwrap(), around, next_sequence: 0, events: Vec::new() }
+        Self {
+            ggsn: Ggsn::new(config).unwrap(),
+            around,
+            next_sequence: 0,
+            events: Vec::new(),
+            rules: Vec::new(),
+        }
     }
 
     fn give(&mut self, input: Input<GgsnCommand>) -> Vec<Sent> {
@@ -90,7 +99,8 @@ impl Net {
         while let Some(output) = outputs.pop() {
             match output {
                 Output::Transmit { port, peer, frame } => sent.push((port, peer, frame.to_vec())),
-                Output::Classify(_) | Output::Disconnect(_) => {}
+                Output::Classify(change) => self.rules.push(change),
+                Output::Disconnect(_) => {}
                 Output::Event(event) => self.events.push(event),
             }
         }

@@ -27,7 +27,12 @@ pub(super) fn any_template() -> Option<Vec<u8>> {
 
 impl Net {
     /// Asks for a context beside that of NSAPI 5 of subscriber 1.
-    fn secondary(&mut self, nsapi: u8, linked: u8, tft: Option<Vec<u8>>) -> Result<Created, Cause> {
+    pub(super) fn secondary(
+        &mut self,
+        nsapi: u8,
+        linked: u8,
+        tft: Option<Vec<u8>>,
+    ) -> Result<Created, Cause> {
         let linked_to = self.ggsn.context(imsi(1), Nsapi(linked));
         let first = linked_to.map_or(Teid(0x0123_4567), |first| first.control_teid);
         let request = CreateRequest {
@@ -51,7 +56,7 @@ impl Net {
         Ok(CreateResponse { teid_control: Some(first), ..response }.created().unwrap())
     }
 
-    fn update(&mut self, nsapi: u8, tft: Option<Vec<u8>>) -> Cause {
+    pub(super) fn update(&mut self, nsapi: u8, tft: Option<Vec<u8>>) -> Cause {
         let teid = self.ggsn.context(imsi(1), Nsapi(nsapi)).unwrap().control_teid;
         let request = UpdateRequest {
             teid_data: Some(sgsn_data(nsapi)),
