@@ -7,11 +7,13 @@ type Differs<T> = (&'static str, fn(&T, &T) -> bool);
 const OF_GGSNS: &[Differs<GgsnInstance>] = &[
     ("The address of GTP", |old, new| old.gtp_bind_ip != new.gtp_bind_ip),
     ("The IPv6 address of GTP", |old, new| old.gn.ipv6 != new.gn.ipv6),
+    ("The back end of the user plane", |old, new| old.user_plane != new.user_plane),
     ("The directory of the restart counter", |old, new| old.gtp_state_dir != new.gtp_state_dir),
 ];
 
 const OF_APNS: &[Differs<ApnConfig>] = &[
     ("The device of an access point", |old, new| old.tun_device != new.tun_device),
+    ("The Gi interface of an access point", |old, new| old.gi_interface != new.gi_interface),
     ("The address of the device", |old, new| {
         (old.ifconfig, old.ipv6_ifconfig) != (new.ifconfig, new.ipv6_ifconfig)
     }),

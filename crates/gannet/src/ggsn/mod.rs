@@ -2,6 +2,7 @@
 
 mod later;
 mod operate;
+mod user_plane;
 
 use crate::node::{self, Node, Table, Whose, gn, in_use, restart_counter, tun};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -55,6 +56,7 @@ pub struct Plan {
     state_dir: Option<String>,
     config: GgsnConfig,
     devices: Vec<Device>,
+    user_plane: user_plane::Wanted,
 }
 
 impl Node for GgsnNode {
@@ -204,6 +206,11 @@ fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, Str
     if served.is_empty() {
         remarks.push(format!("ggsn {name} has no access point that is not shut down: it serves nobody"));
     }
+    let user_plane = user_plane::Wanted {
+        back_end: ggsn.user_plane,
+        interfaces: served.iter().map(|apn| apn.gi_interface.clone()).collect(),
+    };
+    user_plane.check(&name)?;
     let mut apns = Vec::new();
     let (mut ipv6, mut static_mobiles) = (Vec::new(), Vec::new());
     let mut devices = Vec::new();
@@ -239,7 +246,7 @@ fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, Str
     };
     // The node has the last word about a configuration.
     Ggsn::new(config.clone()).map_err(|error| format!("ggsn {name}: {error}"))?;
-    Ok(Plan { name, state_dir: ggsn.gtp_state_dir.clone(), config, devices })
+    Ok(Plan { name, state_dir: ggsn.gtp_state_dir.clone(), config, devices, user_plane })
 }
 
 /// Out of which prefix the mobiles of an access point have theirs; `None` where they have none.
@@ -286,13 +293,13 @@ fn own_address(given: ops::Prefix) -> ops::Prefix {
 }
 
 fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
-    let Plan { name, state_dir, mut config, devices } = plan;
+    let Plan { name, state_dir, mut config, devices, user_plane } = plan;
     let whose = Whose { node: "ggsn", address: config.address };
     config.restart_counter = restart_counter(state_dir.as_deref(), whose, node);
     config.teid_key = crate::node::new_teid_key()?;
     let (address, restart_counter) = (config.address, config.restart_counter);
     let second_address = config.second_address;
-    let ggsn = Ggsn::new(config).map_err(|error| format!("ggsn {name}: {error}"))?;
+    let ggsn = Ggsn::new(config.clone()).map_err(|error| format!("ggsn {name}: {error}"))?;
     // What happens to contexts the node says itself, in the log.
     let machine = node.add_machine(ggsn, |_, _, _| {});
     let mut udp = |port: Port, address: IpAddr, number: u16| {
@@ -314,6 +321,7 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
         let attached = node.attach_tun(machine, PORT_TUN, Peer::Slot(slot), made, Some("Gi"));
         attached.map_err(|error| tun::describe(&device.name, &error))?;
     }
+    user_plane::open((&name, &user_plane), machine, &config, &names, node)?;
     Ok(Instance { name, machine, address, restart_counter, devices: names })
 }
 

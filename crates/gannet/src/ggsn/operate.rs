@@ -1,6 +1,6 @@
 //! What an operator asks of running GGSNs.
 
-use super::Instance;
+use super::{Instance, user_plane};
 use crate::node::Table;
 use crate::node::show as common;
 use crate::node::statistics::number;
@@ -22,16 +22,25 @@ pub fn execute(
     out: &mut String,
 ) -> Result<(), CommandError> {
     match operation {
-        GgsnOperation::ShowDrops => common::drops(access, out),
+        GgsnOperation::ShowDrops => {
+            common::drops(access, out);
+            let at_driver = user_plane::drops(instances, access).into_iter();
+            for (drop, count) in at_driver.filter(|(_, count)| *count > 0) {
+                let _ = write!(out, "{}", view::DropCount { drop, count });
+            }
+        }
+        GgsnOperation::ShowUserPlane => user_plane::show(instances, access, out),
         GgsnOperation::ShowWhy(imsi) => common::why(access, *imsi, out),
         GgsnOperation::ShowGgsn => {
             for instance in instances {
                 let Some(ggsn) = access.machine(instance.machine) else { continue };
                 let _ = write!(out, "{}", summary(instance, ggsn));
+                let _ = writeln!(out, "  user plane: {}", user_plane::summary(instance.machine, access));
             }
         }
         GgsnOperation::ShowPdpContexts { apn, imsi, address } => {
             for instance in instances {
+                user_plane::take_all(instance.machine, access);
                 let Some(ggsn) = access.machine(instance.machine) else { continue };
                 for context in ggsn.contexts() {
                     let name = apn_name(ggsn, context.apn);
@@ -140,10 +149,19 @@ const INSTANCE: Class =
 /// What is counted: by the process and its GGSNs, then by their access points, one GGSN a part.
 pub fn groups(instances: &[Instance], part: usize, access: &mut Access<'_>, groups: &mut Vec<Group>) -> bool {
     let Some(place) = part.checked_sub(1) else {
-        groups.push(Group::single(&NODE));
+        let mut node = Group::single(&NODE);
+        node.add_drops(access.log().drops());
+        let mut at_driver = Vec::new();
+        for instance in instances {
+            let Some(report) = access.forwarding(instance.machine) else { continue };
+            report.totals.drops().for_each(|(drop, count)| node.count_drop(drop, count));
+            at_driver.push(user_plane::group(instance, &report));
+        }
+        groups.push(node);
         for instance in instances {
             groups.extend(access.look_at(instance.machine).map(|ggsn| instance_group(instance, ggsn)));
         }
+        groups.append(&mut at_driver);
         return true;
     };
     let Some(instance) = instances.get(place) else { return false };

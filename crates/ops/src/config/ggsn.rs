@@ -2,6 +2,9 @@
 
 mod commands;
 mod shared;
+mod user_plane;
+
+pub use user_plane::UserPlane;
 
 use super::gtp::Gn;
 use super::{Common, ConfigText};
@@ -40,6 +43,8 @@ pub struct GgsnInstance {
     pub echo_interval_s: Option<u16>,
     /// Its access points, in their order in the file.
     pub apns: Vec<ApnConfig>,
+    /// What forwards the packets of its mobiles.
+    pub user_plane: UserPlane,
     /// The access point of those who ask for an unknown one.
     pub default_apn: Option<String>,
     /// It serves.
@@ -55,6 +60,8 @@ pub struct ApnConfig {
     pub description: Option<String>,
     /// The TUN device.
     pub tun_device: Option<String>,
+    /// The network interface by which the network behind it is reached; the driver forwards through it.
+    pub gi_interface: Option<String>,
     /// The addresses of mobiles.
     pub prefix: Option<Prefix>,
     /// The address of the device itself, with the network's length.
@@ -137,6 +144,7 @@ impl GgsnInstance {
             gn: Gn::default(),
             echo_interval_s: Some(super::gtp::ECHO_INTERVAL_S),
             apns: Vec::new(),
+            user_plane: UserPlane::default(),
             default_apn: None,
             running: true,
         }
@@ -156,6 +164,7 @@ impl ApnConfig {
             name: name.to_owned(),
             description: None,
             tun_device: None,
+            gi_interface: None,
             prefix: None,
             ifconfig: None,
             has_ipv6: false,
@@ -174,6 +183,8 @@ impl ApnConfig {
 pub enum GgsnOperation {
     /// `show ggsn [NAME]`: [`crate::view::GgsnSummary`].
     ShowGgsn,
+    /// `show user-plane`: what forwards, and what it has done.
+    ShowUserPlane,
     /// `show pdp-context …`: a [`crate::view::PdpContext`] for each.
     ShowPdpContexts {
         /// Only of this access point.

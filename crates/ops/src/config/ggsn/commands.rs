@@ -1,6 +1,8 @@
 //! The commands of the GGSN, and how its configuration is written.
 
-use super::{ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, Ipv6Prefix, Prefix, StaticMobile};
+use super::{
+    ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, Ipv6Prefix, Prefix, StaticMobile, UserPlane,
+};
 use crate::Ggsn;
 use crate::config::ConfigText;
 use crate::config::gtp::{self, Gn, HasGn};
@@ -25,6 +27,9 @@ pub(super) fn write(ggsn: &GgsnInstance, text: &mut ConfigText) {
             text.line(format_args!("gtp bind-ip {address}"));
         }
         ggsn.gn.write("gtp bind-ipv6", text);
+        if ggsn.user_plane != UserPlane::default() {
+            text.line(format_args!("user-plane {}", ggsn.user_plane));
+        }
         for apn in &ggsn.apns {
             write_apn(apn, text);
         }
@@ -47,6 +52,9 @@ fn write_apn(apn: &ApnConfig, text: &mut ConfigText) {
         text.line(format_args!("gtpu-mode tun"));
         if let Some(device) = &apn.tun_device {
             text.line(format_args!("tun-device {device}"));
+        }
+        if let Some(device) = &apn.gi_interface {
+            text.line(format_args!("gi-interface {device}"));
         }
         text.line(format_args!("type-support {}", if apn.has_ipv6 { "v4v6" } else { "v4" }));
         if let Some(prefix) = apn.prefix {
@@ -114,6 +122,7 @@ pub(super) fn install(grammar: &mut Grammar<Ggsn>) {
     install_gtp(grammar);
     install_apns(grammar);
     install_device(grammar);
+    install_user_plane(grammar);
     install_ipv6(grammar);
     install_addresses(grammar);
     install_static(grammar);
@@ -377,6 +386,30 @@ fn install_addresses(grammar: &mut Grammar<Ggsn>) {
     });
 }
 
+fn install_user_plane(grammar: &mut Grammar<Ggsn>) {
+    let help = "What forwards between Gn and Gi\nThe driver where an access point has a Gi interface and the machine permits it, else \
+                TUN devices\nTUN devices alone\nThe driver, for access points with a Gi interface";
+    grammar.add(
+        &[Node::Ggsn],
+        "user-plane (auto|tun|xdp)",
+        help,
+        Action::<Ggsn>::Set(|edit| {
+            let back_end = edit.args.value(0)?;
+            ggsn_here(edit).map(|ggsn| ggsn.user_plane = back_end)
+        }),
+    );
+    let help = "The network interface by which the driver forwards to and from the network\nIts name";
+    set(grammar, "gi-interface NAME", help, |edit| {
+        let name = edit.args.text(0).to_owned();
+        let apn = apn_here(edit)?;
+        let former = apn.gi_interface.replace(name.clone()).filter(|former| *former != name);
+        tell_of(edit, "Gi interface", former, name);
+        Ok(())
+    });
+    let help = "Take back\nThe network interface by which the driver forwards to and from the network";
+    set(grammar, "no gi-interface", help, |edit| apn_here(edit).map(|apn| apn.gi_interface = None));
+}
+
 fn install_static(grammar: &mut Grammar<Ggsn>) {
     let own = "IPv4\nAn address of a subscriber's own\nThe address";
     let help = format!(
@@ -442,12 +475,13 @@ fn install_osmocom(grammar: &mut Grammar<Ggsn>) {
 type Parsed = Result<GgsnOperation, CommandError>;
 
 fn install_show(grammar: &mut Grammar<Ggsn>) {
-    use GgsnOperation::{DeactivatePdp, ShowDrops, ShowGgsn, ShowPdpContexts, ShowWhy};
+    use GgsnOperation::{DeactivatePdp, ShowDrops, ShowGgsn, ShowPdpContexts, ShowUserPlane, ShowWhy};
     let mut show = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         let help = format!("Show the state of the node\n{help}");
         grammar.add(OPERATING, pattern, &help, Action::<Ggsn>::Operate(parse));
     };
     show("show ggsn [NAME]", "GGSNs, their access points and pools\nOne of them", |_| Ok(ShowGgsn));
+    show("show user-plane", "What forwards between Gn and Gi, and what it has done", |_| Ok(ShowUserPlane));
     let all = |_: &Args| Ok(ShowPdpContexts { apn: None, imsi: None, address: None });
     show("show pdp-context all", "PDP contexts\nAll", all);
     let pdp = "PDP contexts\nOf a GGSN\nIts name";
