@@ -258,8 +258,11 @@ drops! {
     GgsnRefused: "ggsn_refused", "29.060 clause 7.3", "a request about a PDP context was refused with a cause";
     GgsnSourceAddress: "ggsn_source_address", "29.060 clause 9.1", "a mobile sent a packet with a source address that is not its own";
     GgsnToGtp: "ggsn_to_gtp", "29.060 clause 9.1", "a mobile sent a packet to an address at which this node speaks GTP";
-    GgsnLinkLocal: "ggsn_link_local", "23.060 clause 9.2.1.1", "a mobile sent a packet that stays on its link, and it was no router solicitation";
+    GgsnLinkLocal: "ggsn_link_local", "23.060 clause 9.2.1.1", "a mobile sent a packet that stays on its link, and it was no solicitation that is answered";
     GgsnSolicitationLimited: "ggsn_solicitation_limited", "RFC 4861 clause 6.2.6", "a mobile asked for routers again within three seconds of the answer";
+    GgsnToMobile: "ggsn_to_mobile", "configuration", "a mobile sent a packet to another mobile, and an access point of the two does not permit that";
+    GgsnHopLimit: "ggsn_hop_limit", "RFC 1812 clause 5.3.1", "a packet from one mobile to another had no hop left";
+    GgsnOverRate: "ggsn_over_rate", "23.107 clause 6.4.3.1", "a packet exceeded the maximum bit rate of its PDP context";
     GgsnNotIp: "ggsn_not_ip", "configuration", "a packet that is none of IP came from a mobile or from the network";
     GgsnNoFilter: "ggsn_no_filter", "23.060 clause 15.3", "a packet came from the network that fits the traffic flow template of none of the contexts of its address";
     GgsnAwaitsContext: "ggsn_awaits_context", "23.060 clause 9.2.2.2", "a packet came from the network for the static address of a mobile that has no PDP context and is asked for one";

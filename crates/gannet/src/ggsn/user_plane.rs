@@ -85,8 +85,10 @@ fn forwarding(wanted: &Wanted, config: &GgsnConfig, tuns: &[String]) -> Result<F
     let IpAddr::V4(user) = config.address else {
         return Err("it needs an IPv4 address for G-PDUs".to_owned());
     };
-    let of_v4 = config.apns.iter().map(|apn| (IpAddr::V4(apn.prefix), apn.prefix_length));
-    let of_v6 = config.ipv6.iter().map(|ipv6| (IpAddr::V6(ipv6.prefix), ipv6.prefix_length));
+    let all_v4 = config.apns.iter().flat_map(|apn| apn.v4.all());
+    let all_v6 = config.apns.iter().flat_map(|apn| apn.v6.all());
+    let of_v4 = all_v4.map(|network| (IpAddr::V4(network.address), network.length));
+    let of_v6 = all_v6.map(|network| (IpAddr::V6(network.address), network.length));
     let network = |(interface, tun): (&Option<String>, &String)| {
         interface.clone().map(|interface| ForwardingNetwork { interface, tun: tun.clone() })
     };

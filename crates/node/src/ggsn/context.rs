@@ -1,9 +1,11 @@
 //! The PDP contexts of a GGSN and the ways to find one: by TEID, by IMSI and NSAPI, by the SGSN's endpoint. The way by
 //! address goes through the pool of the access point.
 
+use super::DeleteReason;
 use super::addresses::Addresses;
 use super::classifier::Classifier;
 use super::cues::{AtDriver, Cues};
+use super::police::Policer;
 use crate::slots::{Slot, Slots};
 use core::net::IpAddr;
 use foldhash::fast::FixedState;
@@ -12,7 +14,7 @@ use gannet_proto::forwarding::Carried;
 use gannet_proto::gtp::{ContextName, Endpoint, GtpTunnel, TeidKey, Version};
 use gannet_wire::gtp::{Msisdn, Qos};
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
-use gannet_wire::l3::ie::Tft;
+use gannet_wire::l3::ie::{Apn, Tft};
 use std::collections::{BTreeSet, HashMap};
 
 /// T-PDUs and their octets.
@@ -48,6 +50,8 @@ pub struct PdpContext {
     pub msisdn: Option<Msisdn>,
     /// The access point, by its index in the configuration.
     pub apn: u16,
+    /// The name that was asked for, where it is not the access point's.
+    pub requested: Option<Box<Apn>>,
     /// The mobile's addresses.
     pub address: Addresses,
     /// Our endpoint for G-PDUs, and for signalling where it is the first context of its address.
@@ -78,6 +82,14 @@ pub struct PdpContext {
     pub deleting: bool,
     /// Which downlink packets belong to it; `None` for all that belong to no other context of its address.
     pub tft: Option<Tft>,
+    /// Why we have asked for that.
+    pub(super) ending: Option<DeleteReason>,
+    /// When it had traffic last, or was created.
+    pub last_active: Instant,
+    /// When it is looked at whether it has had any since.
+    pub(super) idle_at: Option<Instant>,
+    /// Holds its maximum bit rate, once a packet has come while its access point wants that.
+    pub(super) policer: Option<Box<Policer>>,
     /// When its mobile is told its prefix next.
     pub(super) advertise_at: Option<Instant>,
     /// When its mobile is answered again that asks for routers.

@@ -6,6 +6,7 @@
 use super::Ggsn;
 use super::context::PdpContext;
 use super::cues::{AtDriver, Cue, name_of};
+use super::police::policers;
 use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_machine::Output;
@@ -73,6 +74,11 @@ impl Ggsn {
         }
         let Some(IpAddr::V4(peer)) = self.address_of(tunnel.user_path) else { return None };
         let point = self.access_points.get(usize::from(context.apn))?;
+        let [uplink, downlink] = if point.config.police { policers(&context.qos) } else { [None; 2] };
+        // The node drops all of it.
+        if [uplink, downlink].iter().flatten().any(|policer| policer.rate_octets_per_s == 0) {
+            return None;
+        }
         let is_strict = self.config.source_check == SourceCheck::Strict;
         Some(ForwardRule {
             name: name_of(slot),
@@ -85,9 +91,9 @@ impl Ggsn {
             takes_downlink: context.tft.is_none() && self.sharers(slot).len() == 1,
             sequenced: point.config.sequence_numbers,
             dscp: 0,
-            uplink: None,
-            downlink: None,
-            syn_to_node: false,
+            uplink,
+            downlink,
+            syn_to_node: point.config.mss.is_some(),
             to_ring: false,
         })
     }
@@ -126,8 +132,18 @@ impl Ggsn {
         let former = context.at_driver.and_then(|at_driver| at_driver.active_at);
         let active_at = if news.is_active() { Some(now) } else { former };
         context.at_driver = Some(AtDriver { seen, active_at });
+        if news.is_active() {
+            context.last_active = now;
+        }
         context.uplink.add_carried(news.uplink);
         context.downlink.add_carried(news.downlink);
+        if let Some(point) = self.access_points.get_mut(usize::from(context.apn)) {
+            point.counters.uplink.add_carried(news.uplink);
+            point.counters.downlink.add_carried(news.downlink);
+            point.counters.uplink_dropped += u64::from(news.foreign);
+            let over_rate = [news.uplink.over_rate, news.downlink.over_rate].map(u64::from);
+            point.counters.over_rate += over_rate.iter().sum::<u64>();
+        }
         self.counters.uplink.add_carried(news.uplink);
         self.counters.downlink.add_carried(news.downlink);
         let path = context.tunnel.user_path;

@@ -1,6 +1,7 @@
 //! Rules for a driver that forwards by itself: said when contexts come, change and go, and what the driver has forwarded counts.
 
 use super::*;
+use gannet_proto::classifier::Policer;
 use gannet_proto::forwarding::{Carried, ForwardChange, ForwardRule, Forwarded};
 use gannet_proto::gtp::{ContextName, SourceCheck, TeidKey};
 
@@ -103,6 +104,19 @@ fn an_update_and_a_change_of_the_configuration_change_the_rule() {
 }
 
 #[test]
+fn the_driver_is_told_rates_and_that_the_node_clamps_segments() {
+    let mut net = forwarding(|config| {
+        config.apns[0].police = true;
+        config.apns[0].mss = Some(Mss { v4: 1200, v6: 1200 });
+    });
+    let created = net.create(create_request(1, "internet")).unwrap();
+    // Peak throughput class 1.
+    let policer = Some(Policer { rate_octets_per_s: 1000, burst_octets: 3000 });
+    let rule = ForwardRule { uplink: policer, downlink: policer, syn_to_node: true, ..rule_of(&created, 1) };
+    assert_eq!(net.said(), [ForwardChange::Install(rule)]);
+}
+
+#[test]
 fn what_the_driver_has_forwarded_counts() {
     let mut net = forwarding(|_| ());
     let created = net.create(create_request(1, "internet")).unwrap();
@@ -119,7 +133,9 @@ fn what_the_driver_has_forwarded_counts() {
     let context = net.ggsn.context(imsi(1), Nsapi(5)).unwrap();
     assert_eq!(context.uplink, Volume { t_pdus: 3, octets: 300 });
     assert_eq!(context.downlink, Volume { t_pdus: 2, octets: 2000 });
-    assert_eq!(context.active_at_driver(), Some(at(1)));
+    assert_eq!((context.active_at_driver(), context.last_active), (Some(at(1)), at(1)));
+    let counters = net.ggsn.access_points().next().unwrap().counters();
+    assert_eq!((counters.uplink.octets, counters.downlink.octets, counters.uplink_dropped), (300, 2000, 1));
     assert_eq!(net.ggsn.context(imsi(2), Nsapi(5)).unwrap().active_at_driver(), None);
     // The last packets of a context that is gone are those of the GGSN all the same.
     net.delete(created.teid_control, 5);

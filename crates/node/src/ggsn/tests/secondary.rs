@@ -120,7 +120,7 @@ fn a_context_outlives_that_to_which_it_was_linked() {
     // Another one may be without a template now, and has the same address.
     net.secondary(7, 6, None).unwrap();
     assert_eq!(net.way_of(80, 0), Some(sgsn_data(7)));
-    let (_, used) = net.ggsn.access_points().next().map(|(_, pool)| ((), pool.used())).unwrap();
+    let (used, _) = net.ggsn.access_points().next().unwrap().ipv4_use();
     assert_eq!(used, 1);
     // All of them go at once.
     let teid = net.ggsn.context(imsi(1), Nsapi(6)).unwrap().control_teid;

@@ -1,5 +1,8 @@
 //! Which back end forwards the packets of a GGSN.
 
+use super::edit::{apn_here, ggsn_here, set, tell_of};
+use crate::Ggsn;
+use crate::grammar::{Action, Grammar, Node};
 use core::fmt;
 use core::str::FromStr;
 
@@ -36,4 +39,29 @@ impl FromStr for UserPlane {
             _ => Err("auto, tun or xdp is expected"),
         }
     }
+}
+
+/// Its commands.
+pub(super) fn install(grammar: &mut Grammar<Ggsn>) {
+    let help = "What forwards between Gn and Gi\nThe driver where an access point has a Gi interface and the machine permits it, else \
+                TUN devices\nTUN devices alone\nThe driver, for access points with a Gi interface";
+    grammar.add(
+        &[Node::Ggsn],
+        "user-plane (auto|tun|xdp)",
+        help,
+        Action::<Ggsn>::Set(|edit| {
+            let back_end = edit.args.value(0)?;
+            ggsn_here(edit).map(|ggsn| ggsn.user_plane = back_end)
+        }),
+    );
+    let help = "The network interface by which the driver forwards to and from the network\nIts name";
+    set(grammar, "gi-interface NAME", help, |edit| {
+        let name = edit.args.text(0).to_owned();
+        let apn = apn_here(edit)?;
+        let former = apn.gi_interface.replace(name.clone()).filter(|former| *former != name);
+        tell_of(edit, "Gi interface", former, name);
+        Ok(())
+    });
+    let help = "Take back\nThe network interface by which the driver forwards to and from the network";
+    set(grammar, "no gi-interface", help, |edit| apn_here(edit).map(|apn| apn.gi_interface = None));
 }
