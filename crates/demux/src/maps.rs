@@ -185,8 +185,15 @@ pub(crate) fn globals_of_teids(config: &Config) -> Globals {
 
 /// What a program asks that reads whole frames.
 pub(crate) fn globals_of_frames(config: &Config) -> Globals {
+    let mut globals = globals_of_own(&config.addresses);
+    globals.push(("verify_udp_checksum", vec![u8::from(config.verify_udp_checksum)]));
+    globals
+}
+
+/// What a program asks that knows the node's addresses.
+pub(crate) fn globals_of_own(addresses: &[IpAddr]) -> Globals {
     let (mut v4, mut v6) = (Vec::new(), Vec::new());
-    for address in &config.addresses {
+    for address in addresses {
         match address {
             IpAddr::V4(address) => v4.extend(address.octets()),
             IpAddr::V6(address) => v6.extend(address.octets()),
@@ -201,12 +208,11 @@ pub(crate) fn globals_of_frames(config: &Config) -> Globals {
         ("own_v6_count", v6_count.to_vec()),
         ("own_v4", v4),
         ("own_v6", v6),
-        ("verify_udp_checksum", vec![u8::from(config.verify_udp_checksum)]),
     ]
 }
 
 /// How many CPUs the kernel may ever have: `/sys/devices/system/cpu/possible` ends with the last one's number.
-fn possible_cpus() -> u32 {
+pub(crate) fn possible_cpus() -> u32 {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
     let last = list.trim().rsplit(['-', ',']).next().and_then(|number| number.parse::<u32>().ok());
     last.map_or(1024, |last| last + 1)

@@ -182,23 +182,47 @@ const OF_GGSN: (&[Example], &[Reason]) = (
             "ggsn a\n apn b\n  g-pdu tx-sequence-numbers\n",
         ),
         ("type-support (v4|v6|v4v6)", POOL, "ggsn a\n apn b\n  type-support v4v6\n"),
-        ("no type-support (v6|v4v6)", BOTH, "ggsn a\n apn b\n  no type-support v4v6\n"),
+        ("no type-support (v4|v6|v4v6)", BOTH, "ggsn a\n apn b\n  no type-support v4v6\n"),
         (
-            "ipv6 prefix (static|dynamic) PREFIX",
+            "ipv6 prefix (static|dynamic) X:X::X:X/M",
             BOTH,
             "ggsn a\n apn b\n  ipv6 prefix dynamic 2001:db8:1::/56\n",
         ),
-        ("ipv6 ifconfig PREFIX", BOTH, "ggsn a\n apn b\n  ipv6 ifconfig 2001:db8::1/64\n"),
+        ("no ipv6 prefix (static|dynamic)", BOTH_STATIC, "ggsn a\n apn b\n  no ipv6 prefix static\n"),
+        ("no ip prefix (static|dynamic)", BOTH_STATIC, "ggsn a\n apn b\n  no ip prefix static\n"),
+        ("ipv6 ifconfig X:X::X:X/M", BOTH, "ggsn a\n apn b\n  ipv6 ifconfig 2001:db8::1/64\n"),
+        ("no ipv6 ifconfig", BOTH_STATIC, "ggsn a\n apn b\n  no ipv6 ifconfig\n"),
+        ("ipv6 link-local X:X::X:X/M", BOTH, "ggsn a\n apn b\n  ipv6 link-local fe80::7/64\n"),
+        ("no ipv6 link-local", BOTH_STATIC, "ggsn a\n apn b\n  no ipv6 link-local\n"),
+        ("sgsn-restart (forget|delete)", "", "ggsn a\n sgsn-restart delete\n"),
+        ("no max-pdp-contexts", "ggsn a\n max-pdp-contexts 9\n", "ggsn a\n no max-pdp-contexts\n"),
+        ("no mtu", "ggsn a\n apn b\n  mtu 1400\n", "ggsn a\n apn b\n  no mtu\n"),
+        ("no mss-clamp", "ggsn a\n apn b\n  mss-clamp mtu\n", "ggsn a\n apn b\n  no mss-clamp\n"),
+        (
+            "no (ip|ipv6) dns <0-1>",
+            "ggsn a\n apn b\n  ipv6 dns 0 2001:db8::53\n",
+            "ggsn a\n apn b\n  no ipv6 dns 0\n",
+        ),
+        ("no idle-timeout", "ggsn a\n apn b\n  idle-timeout 60\n", "ggsn a\n apn b\n  no idle-timeout\n"),
+        ("no mbr-police", "ggsn a\n apn b\n  mbr-police\n", "ggsn a\n apn b\n  no mbr-police\n"),
+        ("no ipup-script", "ggsn a\n apn b\n  ipup-script /bin/true\n", "ggsn a\n apn b\n  no ipup-script\n"),
+        (
+            "no ipdown-script",
+            "ggsn a\n apn b\n  ipdown-script /bin/true\n",
+            "ggsn a\n apn b\n  no ipdown-script\n",
+        ),
         ("ip prefix (static|dynamic) A.B.C.D/M", "", "ggsn a\n apn b\n  ip prefix dynamic 198.51.100.0/24\n"),
         ("ip static A.B.C.D imsi IMSI sgsn A.B.C.D", "", STATIC),
         ("no ip static A.B.C.D", STATIC, "ggsn a\n apn b\n  no ip static 192.0.2.77\n"),
     ],
-    &[("gtpu-mode (tun|kernel-gtp)", "'tun' is what there is; the other is refused")],
+    &[("gtpu-mode (tun|kernel-gtp)", "one path serves both; a remark says so")],
 );
 const SECOND: &str = "ggsn c\n gtp bind-ip 127.0.0.4\n no shutdown ggsn\n";
 const SHUT: &str = "ggsn c\n gtp bind-ip 127.0.0.4\n shutdown ggsn\n";
 const POOL: &str = "ggsn a\n apn b\n  ipv6 prefix dynamic 2001:db8::/56\n";
 const BOTH: &str = "ggsn a\n apn b\n  ipv6 prefix dynamic 2001:db8::/56\n  type-support v4v6\n";
+const BOTH_STATIC: &str = "ggsn a\n apn b\n  ipv6 prefix dynamic 2001:db8::/56\n  type-support v4v6\n  ip prefix static 198.51.100.0/24\n  \
+                           ipv6 prefix static 2001:db8:1::/56\n  ipv6 ifconfig 2001:db8::1/64\n  ipv6 link-local fe80::7/64\n";
 const STATIC: &str = "ggsn a\n apn b\n  ip static 192.0.2.77 imsi 001010000000001 sgsn 192.0.2.9\n";
 
 const OF_BSS: (&[Example], &[Reason]) = (

@@ -48,14 +48,7 @@ fn config(ingress: Ingress) -> WorldConfig {
     sgsn.ns.test = NOT_NOW;
     // The mobiles stay READY: paging is signalling.
     sgsn.gmm.t3314 = GprsTimer::DEACTIVATED;
-    let apn = ApnConfig {
-        name: "internet".parse().unwrap(),
-        prefix: Ipv4Addr::new(10, 0, 0, 0),
-        prefix_length: 16,
-        static_addresses: false,
-        sequence_numbers: true,
-        dns: [None, None],
-    };
+    let apn = ApnConfig::with_ipv4("internet".parse().unwrap(), Ipv4Addr::new(10, 0, 0, 0), 16);
     let ggsn = GgsnConfig { echo_interval: Duration::ZERO, ..GgsnConfig::new(GGSN_GN, vec![apn]) };
     let mut ms =
         MsConfig::new(MOBILES, "001010000000001".parse().unwrap(), cells.map(|cell| cell.id).to_vec());

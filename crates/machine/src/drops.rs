@@ -70,6 +70,7 @@ drops! {
     DemuxBadUdpChecksum: "demux_bad_udp_checksum", "RFC 768", "the checksum of a UDP datagram is wrong";
     DemuxMalformed: "demux_malformed", "29.060 clause 11", "a G-PDU or its UDP datagram could not be read";
     DemuxUnknownTlli: "demux_unknown_tlli", "03.60 clause 14.4", "an LL-PDU came from a mobile that nobody knows, and enough of these go to the node";
+    DemuxForeignSource: "demux_foreign_source", "29.060 clause 9.1", "a mobile sent a packet with a source address that is not its own, and the driver found it";
     DemuxRingFull: "demux_ring_full", "AF_XDP", "the ring of a class, or that of high precedence, was full";
     DemuxFillEmpty: "demux_fill_empty", "AF_XDP", "no free frame was left for the driver to fill";
 
@@ -265,8 +266,11 @@ drops! {
     GgsnRefused: "ggsn_refused", "29.060 clause 7.3", "a request about a PDP context was refused with a cause";
     GgsnSourceAddress: "ggsn_source_address", "29.060 clause 9.1", "a mobile sent a packet with a source address that is not its own";
     GgsnToGtp: "ggsn_to_gtp", "29.060 clause 9.1", "a mobile sent a packet to an address at which this node speaks GTP";
-    GgsnLinkLocal: "ggsn_link_local", "23.060 clause 9.2.1.1", "a mobile sent a packet that stays on its link, and it was no router solicitation";
+    GgsnLinkLocal: "ggsn_link_local", "23.060 clause 9.2.1.1", "a mobile sent a packet that stays on its link, and it was no solicitation that is answered";
     GgsnSolicitationLimited: "ggsn_solicitation_limited", "RFC 4861 clause 6.2.6", "a mobile asked for routers again within three seconds of the answer";
+    GgsnToMobile: "ggsn_to_mobile", "configuration", "a mobile sent a packet to another mobile, and an access point of the two does not permit that";
+    GgsnHopLimit: "ggsn_hop_limit", "RFC 1812 clause 5.3.1", "a packet from one mobile to another had no hop left";
+    GgsnOverRate: "ggsn_over_rate", "23.107 clause 6.4.3.1", "a packet exceeded the maximum bit rate of its PDP context";
     GgsnNotIp: "ggsn_not_ip", "configuration", "a packet that is none of IP came from a mobile or from the network";
     GgsnNoFilter: "ggsn_no_filter", "23.060 clause 15.3", "a packet came from the network that fits the traffic flow template of none of the contexts of its address";
     GgsnAwaitsContext: "ggsn_awaits_context", "23.060 clause 9.2.2.2", "a packet came from the network for the static address of a mobile that has no PDP context and is asked for one";

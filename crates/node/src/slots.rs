@@ -200,6 +200,12 @@ impl<T> Slots<T> {
         Some(Slot { index, generation: place.generation().wrapping_sub(1) })
     }
 
+    /// How many places have been used so far, the free ones among them.
+    #[must_use]
+    pub fn places(&self) -> u32 {
+        u32::try_from(self.places.len()).unwrap_or(u32::MAX)
+    }
+
     /// How many entries there are.
     #[must_use]
     pub const fn len(&self) -> usize {

@@ -33,7 +33,7 @@
 //!     }
 //!     fn execute(&mut self, operation: &GgsnOperation, out: &mut String) -> Result<(), CommandError> {
 //!         match operation {
-//!             GgsnOperation::ShowGgsn => out.push_str("nothing yet\n"),
+//!             GgsnOperation::ShowGgsn(_) => out.push_str("nothing yet\n"),
 //!             other => return Err(CommandError(format!("{other:?} is not there"))),
 //!         }
 //!         Ok(())

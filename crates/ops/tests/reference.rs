@@ -1,11 +1,12 @@
-//! `docs/vty.md` is what the program itself says about its commands, and about osmo-sgsn's.
+//! `docs/vty.md` is what the program itself says about its commands, and about those of osmo-sgsn and osmo-ggsn.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use gannet_ops::Sgsn;
+use gannet_ops::config::Element;
 use gannet_ops::grammar::Grammar;
-use gannet_ops::vty::osmocom::{Fate, Theirs, commands, of_xml};
+use gannet_ops::vty::osmocom::{Fate, Theirs, commands, ggsn_commands, of_xml};
 use gannet_ops::vty::reference;
+use gannet_ops::{Ggsn, Sgsn};
 use gannet_testkit::{Case, Need, run};
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,22 +14,29 @@ use std::process::ExitCode;
 const CASES: &[Case] = &[
     ("the_reference_is_up_to_date", &[], the_reference_is_up_to_date),
     ("each_command_of_osmo_sgsn_is_there_or_excused", &[], each_command_is_there_or_excused),
+    ("each_command_of_osmo_ggsn_is_there_or_excused", &[], each_command_of_osmo_ggsn_is_there_or_excused),
     ("the_list_is_what_osmo_sgsn_prints", &[Need::Program("osmo-sgsn")], the_list_is_what_osmo_sgsn_prints),
+    ("the_list_is_what_osmo_ggsn_prints", &[Need::Program("osmo-ggsn")], the_list_is_what_osmo_ggsn_prints),
 ];
 
 fn main() -> ExitCode {
     gannet_testkit::main(CASES)
 }
 
-fn assert_excused(all: impl Iterator<Item = Theirs>) {
-    let grammar = Grammar::<Sgsn>::new();
+fn assert_excused<E: Element>(all: impl Iterator<Item = Theirs>) {
+    let grammar = Grammar::<E>::new();
     let unknown: Vec<Theirs> = all.filter(|theirs| theirs.fate(&grammar) == Fate::Unknown).collect();
     assert_eq!(unknown, [], "neither a command nor in ops::vty::osmocom::ABSENT");
 }
 
 fn each_command_is_there_or_excused() {
     assert!(commands().count() > 250);
-    assert_excused(commands());
+    assert_excused::<Sgsn>(commands());
+}
+
+fn each_command_of_osmo_ggsn_is_there_or_excused() {
+    assert!(ggsn_commands().count() > 200);
+    assert_excused::<Ggsn>(ggsn_commands());
 }
 
 /// Another version of osmo-sgsn has other commands: what is new there is to be built or excused, too.
@@ -40,7 +48,17 @@ fn the_list_is_what_osmo_sgsn_prints() {
     if of_listed_version {
         assert_eq!(printed, listed);
     }
-    assert_excused(printed.into_iter());
+    assert_excused::<Sgsn>(printed.into_iter());
+}
+
+fn the_list_is_what_osmo_ggsn_prints() {
+    let printed = of_xml(&run("osmo-ggsn", &["--vty-ref-xml"]));
+    assert!(printed.len() > 200, "{} commands", printed.len());
+    let of_listed_version = run("osmo-ggsn", &["--version"]).contains("OsmoGGSN version 1.9.0");
+    if of_listed_version {
+        assert_eq!(printed, ggsn_commands().collect::<Vec<_>>());
+    }
+    assert_excused::<Ggsn>(printed.into_iter());
 }
 
 fn the_reference_is_up_to_date() {

@@ -3,7 +3,6 @@
 //! Rules are values: in real time they become writes to a map that a kernel program reads, in a simulation they arrive
 //! after a delay, and a driver that knows no owners ignores them.
 
-use core::convert::Infallible;
 use core::net::{IpAddr, SocketAddr};
 use gannet_qos::class::{Class, Precedence};
 use gannet_wire::id::{Bvci, Nsei, Teid, Tid, Tlli};
@@ -90,11 +89,4 @@ pub enum RuleChange {
         /// Whose it is.
         nsei: Option<Nsei>,
     },
-}
-
-impl From<Infallible> for RuleChange {
-    /// A node without rules changes none.
-    fn from(none: Infallible) -> Self {
-        match none {}
-    }
 }

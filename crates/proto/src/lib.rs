@@ -21,6 +21,7 @@ pub mod bssgp;
 pub mod by_nsapi;
 pub mod classifier;
 pub mod few;
+pub mod forwarding;
 pub mod gmm;
 pub mod gsup;
 pub mod gtp;

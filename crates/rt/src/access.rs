@@ -13,6 +13,8 @@ use gannet_machine::rng::Rng;
 use gannet_machine::tap::Tap;
 use gannet_machine::time::Instant;
 use gannet_machine::{Context, Machine};
+use gannet_proto::forwarding::Forwarded;
+use gannet_proto::gtp::ContextName;
 use gannet_trace::pcapng::Recorder;
 use mio::event::Source;
 use mio::{Interest, Token};
@@ -147,6 +149,24 @@ impl Access<'_> {
     #[must_use]
     pub fn flow_counters(&self, name: u32) -> Option<gannet_demux::FlowCounters> {
         self.io.flow_counters(name)
+    }
+
+    /// What forwards a machine's packets at the driver, and what it has done; `None` where the machine does it itself.
+    #[must_use]
+    pub fn forwarding<M>(&self, id: MachineId<M>) -> Option<crate::ForwardingReport> {
+        self.io.forwarding(id.index)
+    }
+
+    /// A machine to tell what the driver has forwarded for its contexts, and whom to ask about each. It is asked for outputs
+    /// afterwards.
+    pub fn machine_and_forwarded<M: Machine + 'static>(
+        &mut self,
+        id: MachineId<M>,
+    ) -> Option<(&mut M, impl Fn(ContextName) -> Option<Forwarded>)> {
+        let driver: &mut Driver<M> = self.drivers.get_mut(id.index)?.as_any().downcast_mut()?;
+        driver.touched = true;
+        let io = &*self.io;
+        Some((&mut driver.machine, move |name| io.forwarded(id.index, name)))
     }
 
     /// The recorder, where one was asked for.

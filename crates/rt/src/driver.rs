@@ -11,7 +11,7 @@ use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::{TimerKey, Timers};
 use gannet_machine::trace::{Category, Level, TraceSink as _};
 use gannet_machine::{Batch, Context, Input, Machine, Output, Port, StreamState};
-use gannet_proto::classifier::RuleChange;
+use gannet_proto::forwarding::DriverRule;
 
 /// Wake-ups that a machine gets in one round; more of them come in the next, which begins at once.
 const WAKE_UPS_PER_ROUND: usize = 1024;
@@ -107,7 +107,7 @@ fn note<M: Machine>(tap: &mut Option<Box<dyn Tap<M>>>, now: Instant, what: &str)
     }
 }
 
-impl<M: Machine<Rule: Into<RuleChange>> + 'static> AnyDriver for Driver<M> {
+impl<M: Machine<Rule: Into<DriverRule>> + 'static> AnyDriver for Driver<M> {
     fn arrive(&mut self, arrival: Arrival) {
         let Arrival { port, origin, frame, .. } = arrival;
         self.inputs.push(match origin {
@@ -217,7 +217,10 @@ impl<M: Machine<Rule: Into<RuleChange>> + 'static> AnyDriver for Driver<M> {
             while let Some(output) = self.outputs.pop() {
                 match output {
                     Output::Transmit { port, peer, frame } => io.transmit(index, port, peer, frame),
-                    Output::Classify(change) => io.classify(&change.into()),
+                    Output::Classify(change) => match change.into() {
+                        DriverRule::Classify(change) => io.classify(&change),
+                        DriverRule::Forward(change) => io.forward(index, &change),
+                    },
                     Output::Disconnect(port) => io.disconnect(index, port),
                     Output::Event(event) => {
                         (self.on_event)(&mut self.machine, event, &mut Outside::new(io, index));

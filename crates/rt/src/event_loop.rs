@@ -3,6 +3,7 @@
 use crate::access::{Access, Hooks, MachineId, Service, TOKENS_PER_SERVICE};
 use crate::busy::{Busy, BusyPoll};
 use crate::driver::{AnyDriver, Driver};
+use crate::gateway::{ForwardingConfig, ForwardingReport};
 use crate::ingress::{IngressConfig, IngressReport, OutputConfig, OutputReport};
 use crate::io::{ENDPOINT_TOKENS, Io, MONITOR, RINGS, capture, make_frames};
 use crate::log::LogSink;
@@ -19,7 +20,7 @@ use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::trace::Level;
 use gannet_machine::{Machine, Peer, Port, StreamState};
-use gannet_proto::classifier::RuleChange;
+use gannet_proto::forwarding::DriverRule;
 use gannet_trace::pcapng::Recorder;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
@@ -159,7 +160,7 @@ impl EventLoop {
     // ------------------------------------------------------------------ making
 
     /// Adds a machine. `on_event` is told what it tells.
-    pub fn add_machine<M: Machine<Rule: Into<RuleChange>> + 'static>(
+    pub fn add_machine<M: Machine<Rule: Into<DriverRule>> + 'static>(
         &mut self,
         machine: M,
         on_event: impl FnMut(&mut M, M::Event, &mut Outside<'_>) + 'static,
@@ -221,6 +222,19 @@ impl EventLoop {
         config: &OutputConfig,
     ) -> io::Result<OutputReport> {
         self.io.attach_output(machine.index, port, config)
+    }
+
+    /// Has the packets of a machine's contexts forwarded at the driver, by the rules that it gives: see [`ForwardingConfig`]. Its
+    /// ports stay as they are, for what the driver leaves to it.
+    ///
+    /// # Errors
+    /// A sentence: what the machine does not permit. Everything is as it was then.
+    pub fn attach_forwarding<M>(
+        &mut self,
+        machine: MachineId<M>,
+        config: &ForwardingConfig,
+    ) -> Result<ForwardingReport, String> {
+        self.io.attach_forwarding(machine.index, config)
     }
 
     /// Joins a TUN device to a port of a machine: see [`Outside::attach_tun`].

@@ -433,15 +433,23 @@ impl Io {
             let umem = self.umem.take().ok_or("no frames were set aside for it (ring_frames)")?;
             let xdp = Xdp::new(umem, self.frames.clone());
             self.xdp = Some(xdp.map_err(|error| format!("no rtnetlink socket: {error}"))?);
-            // Without a monitor changes are found by looking each second.
-            if let Ok(monitor) = Monitor::open() {
-                let fd = monitor.as_raw_fd();
-                if self.registry.register(&mut SourceFd(&fd), MONITOR, Interest::READABLE).is_ok() {
-                    self.monitor = Some(monitor);
-                }
-            }
+            self.watch_tables();
         }
         self.xdp.as_mut().ok_or_else(|| "no AF_XDP".to_owned())
+    }
+
+    /// Has the kernel tell of links, addresses, routes and neighbours. Without a monitor changes are found by looking each
+    /// second.
+    pub(crate) fn watch_tables(&mut self) {
+        if self.monitor.is_some() {
+            return;
+        }
+        if let Ok(monitor) = Monitor::open() {
+            let fd = monitor.as_raw_fd();
+            if self.registry.register(&mut SourceFd(&fd), MONITOR, Interest::READABLE).is_ok() {
+                self.monitor = Some(monitor);
+            }
+        }
     }
 
     fn want(
@@ -469,7 +477,7 @@ impl Io {
 }
 
 /// The Ethernet device that has an address of ours.
-fn device_of(netlink: &mut Netlink, address: IpAddr) -> Result<Link, String> {
+pub(crate) fn device_of(netlink: &mut Netlink, address: IpAddr) -> Result<Link, String> {
     if address.is_unspecified() {
         return Err("the socket is bound to every address; it takes one, whose device is known".to_owned());
     }

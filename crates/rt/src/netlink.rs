@@ -42,7 +42,10 @@ const HEADER: usize = 16;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const FLAG_REQUEST: u16 = 1;
+const FLAG_ACK: u16 = 4;
 const FLAG_DUMP: u16 = 0x300;
+/// Of a neighbour: look whether it is still there, as if a packet had gone to it.
+const NTF_USE: u8 = 1;
 const NUD_STALE: u16 = 0x04;
 /// REACHABLE, DELAY, PROBE, NOARP, PERMANENT.
 const NUD_VALID: u16 = 0x02 | 0x08 | 0x10 | 0x40 | 0x80;
@@ -178,6 +181,33 @@ impl Netlink {
             found = device.map(|device| (device, neighbour));
         });
         asked.ok().and(found)
+    }
+
+    /// Has the kernel look whether the neighbours on a device are still there whose addresses are perhaps out of date: where
+    /// packets leave past the kernel it would not.
+    pub(crate) fn confirm_neighbours(&mut self, device: u32) {
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            let mut body = [0; 12];
+            body[0] = u8::try_from(family).unwrap_or(0);
+            body[4..8].copy_from_slice(&device.to_ne_bytes());
+            let mut stale = Vec::new();
+            let asked = self.ask(&Question::new(libc::RTM_GETNEIGH, FLAG_DUMP, &body), |kind, body| {
+                let is_stale = field::<2>(body, 8).map(u16::from_ne_bytes) == Some(NUD_STALE);
+                let is_here = field::<4>(body, 4).map(u32::from_ne_bytes) == Some(device);
+                let address = attributes(body, 12).find(|(kind, _)| *kind == libc::NDA_DST);
+                let address = address.and_then(|(_, value)| address_of(value));
+                stale.extend(address.filter(|_| kind == libc::RTM_NEWNEIGH && is_stale && is_here));
+            });
+            if asked.is_err() {
+                return;
+            }
+            body[10] = NTF_USE;
+            for address in stale {
+                let question = Question::new(libc::RTM_NEWNEIGH, FLAG_ACK, &body);
+                // One that has just gone needs no confirmation.
+                let _ = self.ask(&question.with_address(libc::NDA_DST, address), |_, _| {});
+            }
+        }
     }
 
     /// The Ethernet address of a neighbour.

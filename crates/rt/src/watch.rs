@@ -124,6 +124,7 @@ impl Io {
                 }
             }
         }
+        self.look_at_forwarders(links_changed);
         let Some(xdp) = &mut self.xdp else { return };
         let mut changes = Vec::new();
         xdp.look(self.now, links_changed, |place, change| changes.push((place, change)));
@@ -192,7 +193,12 @@ impl Io {
     /// When [`Io::keep_house`] wants to be called at the latest.
     pub(crate) fn housekeeping_at(&self) -> Option<Instant> {
         let look_at = self.xdp.as_ref().and_then(crate::xdp::Xdp::look_at);
-        look_at.into_iter().chain(self.reconnect_at).chain(self.capture_look_at()).min()
+        look_at
+            .into_iter()
+            .chain(self.reconnect_at)
+            .chain(self.capture_look_at())
+            .chain(self.forwarders_look_at())
+            .min()
     }
 
     /// Does a frame wait that its device did not take?

@@ -8,7 +8,7 @@ use gannet_machine::time::Instant;
 use gannet_machine::timers::Timers;
 use gannet_machine::trace::TraceSink;
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
-use gannet_proto::classifier::RuleChange;
+use gannet_proto::forwarding::DriverRule;
 use gannet_proto::rule_book::RuleBook;
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ pub struct Driven<M: Machine, T> {
     outputs: Batch<Output<M::Event, M::Rule>>,
 }
 
-impl<M: Machine<Rule: Into<RuleChange>>, T: TraceSink> Driven<M, T> {
+impl<M: Machine<Rule: Into<DriverRule>>, T: TraceSink> Driven<M, T> {
     /// A machine with dice of its own, taking frames from `frames`.
     pub fn new(machine: M, trace: T, rng: Rng, frames: FramePool) -> Self {
         let (inputs, outputs) = (Batch::with_capacity(64), Batch::with_capacity(64));
@@ -131,9 +131,13 @@ impl<M: Machine<Rule: Into<RuleChange>>, T: TraceSink> Driven<M, T> {
                     Output::Event(event) => told(event),
                     // The simulator has no streams.
                     Output::Disconnect(_) => {}
-                    Output::Classify(change) => {
-                        self.contradictions += u64::from(self.rules.apply(change.into()).is_err());
-                    }
+                    Output::Classify(change) => match change.into() {
+                        DriverRule::Classify(change) => {
+                            self.contradictions += u64::from(self.rules.apply(change).is_err());
+                        }
+                        // The simulator's links lead to the nodes alone.
+                        DriverRule::Forward(_) => {}
+                    },
                 }
             }
             if !self.machine.has_work() {

@@ -1,6 +1,6 @@
 //! The reference classifiers: what the kernel's programs have to do, in safe Rust that is written to be read.
 //!
-//! [`Model`] is that of Gn, [`UplinkModel`] that of Gb.
+//! [`Model`] is that of Gn, [`UplinkModel`] that of Gb, [`GatewayModel`] that of both programs of a GGSN.
 //!
 //! The same frames, rules and instants give the same verdicts, metadata and counters as the program; a test compares
 //! both. In the simulator the model stands in the program's place.
@@ -14,9 +14,11 @@
 //! 3. A packet that is not from where its flow's packets come goes to the node, which knows who else may send them.
 //! 4. A blocked flow is dropped, then one over its rate. What is left goes to its [`Ring`].
 
+mod gateway;
 mod parse;
 mod uplink;
 
+pub use gateway::{GatewayModel, GatewayVerdict, NextHop, Routes};
 use parse::source_v4;
 pub use parse::{GPdu, Owner, Parsed, parse, parse_datagram};
 pub use uplink::UplinkModel;

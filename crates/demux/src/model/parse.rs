@@ -115,7 +115,7 @@ fn behind(before: usize, parsed: Parsed) -> Parsed {
     }
 }
 
-fn be16(octets: &[u8], at: usize) -> Option<u16> {
+pub(super) fn be16(octets: &[u8], at: usize) -> Option<u16> {
     octets.get(at..)?.first_chunk().copied().map(u16::from_be_bytes)
 }
 
@@ -236,7 +236,7 @@ impl<'a> Datagram<'a> {
 
 /// The sum of RFC 1071, without its last complement: 0xffff over something with a right checksum in it. All parts but
 /// the last have an even number of octets.
-fn internet_sum(parts: &[&[u8]]) -> u16 {
+pub(super) fn internet_sum(parts: &[&[u8]]) -> u16 {
     let pairs = parts.iter().flat_map(|part| part.chunks(2));
     let words = pairs.map(|pair| match *pair {
         [high, low] => u32::from(u16::from_be_bytes([high, low])),

@@ -9,7 +9,7 @@ pub const PEER_V4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 pub const PEER_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
 /// The one's complement sum of RFC 1071 over 16-bit words, complemented.
-fn checksum(parts: &[&[u8]]) -> u16 {
+pub fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u32;
     for pair in parts.iter().flat_map(|part| part.chunks(2)) {
         sum += u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or(0));

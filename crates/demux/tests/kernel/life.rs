@@ -33,6 +33,7 @@ pub fn child() -> Option<ExitCode> {
         ["serve", device, address, packets] => serve(device, address, packets.parse().unwrap()),
         ["return", device, address, packets] => come_back(device, address, packets.parse().unwrap()),
         ["send", address] => send(address),
+        ["gateway", frames] => crate::gateway::compare(frames.parse().unwrap()),
         ["rings"] => crate::rings::serve(),
         ["uplink"] => crate::rings::send(),
         ["rings-gn", high] => crate::rings::serve_gn(high.parse().unwrap()),

@@ -6,6 +6,7 @@ mod agreement;
 #[path = "../common/mod.rs"]
 mod common;
 mod exchange;
+mod gateway;
 mod leaving;
 mod life;
 mod loading;
@@ -30,6 +31,7 @@ const CASES: &[Case] = &[
     ),
     ("agreement::uplink_program_and_model_agree", KERNEL, agreement::uplink_program_and_model_agree),
     ("agreement::filter_and_model_agree", KERNEL, agreement::filter_and_model_agree),
+    ("gateway::programs_and_model_agree", KERNEL, gateway::programs_and_model_agree),
     ("rings::uplink_arrives_by_ring", KERNEL, rings::uplink_arrives_by_ring),
     ("rings::downlink_arrives_by_ring", KERNEL, rings::downlink_arrives_by_ring),
     ("exchange::what_arrives_is_in_its_slot", KERNEL, exchange::what_arrives_is_in_its_slot),

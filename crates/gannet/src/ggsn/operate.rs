@@ -1,18 +1,20 @@
 //! What an operator asks of running GGSNs.
 
-use super::Instance;
+use super::{Instance, user_plane};
 use crate::node::Table;
 use crate::node::show as common;
 use crate::node::statistics::number;
 use core::fmt::Write as _;
-use gannet_node::ggsn::{Ggsn, GgsnCommand, PdpContext};
+use gannet_machine::time::Instant;
+use gannet_node::ggsn::{Addresses, ApnConfig, ApnCounters, Ggsn, GgsnCommand, PdpContext, Volume};
 use gannet_ops::config::ggsn::GgsnOperation;
 use gannet_ops::grammar::CommandError;
 use gannet_ops::metrics::{Class, Group, Level, Metric, of_view};
 use gannet_ops::view;
-use gannet_proto::gtp::{Version, flow_label};
+use gannet_proto::gtp::{Path, PlaneState, Version, flow_label};
 use gannet_rt::Access;
-use gannet_wire::id::Teid;
+use gannet_wire::id::{Imsi, Teid};
+use std::collections::HashMap;
 
 /// Does it.
 pub fn execute(
@@ -22,25 +24,58 @@ pub fn execute(
     out: &mut String,
 ) -> Result<(), CommandError> {
     match operation {
-        GgsnOperation::ShowDrops => common::drops(access, out),
-        GgsnOperation::ShowWhy(imsi) => common::why(access, *imsi, out),
-        GgsnOperation::ShowGgsn => {
-            for instance in instances {
-                let Some(ggsn) = access.machine(instance.machine) else { continue };
-                let _ = write!(out, "{}", summary(instance, ggsn));
+        GgsnOperation::ShowDrops => {
+            common::drops(access, out);
+            let at_driver = user_plane::drops(instances, access).into_iter();
+            for (drop, count) in at_driver.filter(|(_, count)| *count > 0) {
+                let _ = write!(out, "{}", view::DropCount { drop, count });
             }
         }
-        GgsnOperation::ShowPdpContexts { apn, imsi, address } => {
-            for instance in instances {
+        GgsnOperation::ShowUserPlane => user_plane::show(instances, access, out),
+        GgsnOperation::ShowWhy(imsi) => common::why(access, *imsi, out),
+        GgsnOperation::ShowGgsn(name) => {
+            for instance in named(instances, name.as_ref())? {
                 let Some(ggsn) = access.machine(instance.machine) else { continue };
-                for context in ggsn.contexts() {
-                    let name = apn_name(ggsn, context.apn);
-                    if apn.as_ref().is_none_or(|apn| apn.eq_ignore_ascii_case(&name))
+                let _ = write!(out, "{}", summary(instance, ggsn));
+                let _ = writeln!(out, "  user plane: {}", user_plane::summary(instance.machine, access));
+            }
+        }
+        GgsnOperation::ShowSgsns(name) => {
+            for instance in named(instances, name.as_ref())? {
+                let Some(ggsn) = access.machine(instance.machine) else { continue };
+                for sgsn in sgsns(ggsn) {
+                    let _ = write!(out, "{sgsn}");
+                }
+            }
+        }
+        GgsnOperation::ShowApn(name) => {
+            let mut shown = false;
+            for instance in instances {
+                user_plane::take_all(instance.machine, access);
+                let Some(ggsn) = access.machine(instance.machine) else { continue };
+                let of = apns(instance, ggsn).into_iter();
+                for apn in of.filter(|apn| name.as_ref().is_none_or(|name| *name == apn.name)) {
+                    shown = true;
+                    let _ = write!(out, "{apn}");
+                }
+            }
+            if let Some(name) = name.as_ref().filter(|_| !shown) {
+                return Err(CommandError(format!("No such APN '{name}'")));
+            }
+        }
+        GgsnOperation::ShowPdpContexts { ggsn: name, apn, imsi, nsapi, address } => {
+            for instance in named(instances, name.as_ref())? {
+                let now = access.now();
+                user_plane::take_all(instance.machine, access);
+                let Some(ggsn) = access.machine(instance.machine) else { continue };
+                let shown = contexts(ggsn, now).filter(|(context, view)| {
+                    apn.as_ref().is_none_or(|apn| apn.eq_ignore_ascii_case(&view.apn))
                         && imsi.is_none_or(|imsi| imsi == context.imsi)
-                        && address.is_none_or(|address| context.address.contains(address.into()))
-                    {
-                        let _ = write!(out, "{}", pdp_context(ggsn, context, name));
-                    }
+                        && nsapi.is_none_or(|nsapi| nsapi == context.nsapi)
+                        && address.is_none_or(|address| context.address.contains(address))
+                });
+                for (_, view) in shown {
+                    let _ = write!(out, "{view}");
                 }
             }
         }
@@ -57,60 +92,141 @@ pub fn execute(
     Ok(())
 }
 
+/// All GGSNs, or the one of this name.
+fn named<'i>(instances: &'i [Instance], name: Option<&String>) -> Result<Vec<&'i Instance>, CommandError> {
+    let Some(name) = name else { return Ok(instances.iter().collect()) };
+    let found = instances.iter().find(|instance| instance.name == *name);
+    found.map(|found| vec![found]).ok_or_else(|| CommandError(format!("No such GGSN '{name}'")))
+}
+
 fn apn_name(ggsn: &Ggsn, apn: u16) -> String {
     let config = ggsn.config().apns.get(usize::from(apn));
     config.map_or_else(|| "-".to_owned(), |config| config.name.to_string())
 }
 
-fn summary(instance: &Instance, ggsn: &Ggsn) -> view::GgsnSummary {
-    let apns = ggsn.access_points().enumerate().map(|(place, (config, pool))| view::GgsnApn {
-        name: config.name.to_string(),
-        device: instance.devices.get(place).cloned(),
-        pool: Some(format!("{}/{}", config.prefix, config.prefix_length)),
-        used: pool.used().into(),
-        size: pool.capacity().into(),
+/// The pools of an access point, as they are configured.
+fn pools(config: &ApnConfig) -> Vec<String> {
+    let v4 = config.v4.all().map(|network| format!("{}/{}", network.address, network.length));
+    let v6 = config.v6.all().map(|network| format!("{}/{}", network.address, network.length));
+    v4.chain(v6).collect()
+}
+
+fn apns(instance: &Instance, ggsn: &Ggsn) -> Vec<view::GgsnApn> {
+    let wide = |(used, all): (u32, u32)| (u64::from(used), u64::from(all));
+    let apns = ggsn.access_points().enumerate().map(|(place, point)| view::GgsnApn {
+        name: point.config().name.to_string(),
+        device: instance.devices.get(place).map(|(_, name)| name.clone()),
+        pools: pools(point.config()),
+        ipv4: wide(point.ipv4_use()),
+        ipv6: wide(point.ipv6_use()),
+        counters: apn_counters(point.counters()),
     });
+    apns.collect()
+}
+
+const fn apn_counters(of: &ApnCounters) -> view::ApnCounters {
+    view::ApnCounters {
+        pdp_contexts: of.created.saturating_sub(of.deleted),
+        created: of.created,
+        deleted: of.deleted,
+        refused: of.refused,
+        idle: of.idle,
+        volumes: volumes(of.downlink, of.uplink),
+        uplink_dropped: of.uplink_dropped,
+        over_rate: of.over_rate,
+    }
+}
+
+const fn volumes(downlink: Volume, uplink: Volume) -> view::Volumes {
+    view::Volumes {
+        downlink_n_pdus: downlink.t_pdus,
+        downlink_octets: downlink.octets,
+        uplink_n_pdus: uplink.t_pdus,
+        uplink_octets: uplink.octets,
+    }
+}
+
+/// How a plane of a path answers.
+const fn answers(plane: &PlaneState) -> &'static str {
+    match (plane.failed, plane.has_answered) {
+        (true, _) => "down",
+        (false, true) => "up",
+        (false, false) => "unknown",
+    }
+}
+
+fn sgsns(ggsn: &Ggsn) -> Vec<view::GgsnSgsn> {
+    let of = |path: &Path| view::GgsnSgsn {
+        address: path.address,
+        gtp_version: path.version.number(),
+        restart_counter: path.restart_counter,
+        pdp_contexts: path.origins.into(),
+        echo_outstanding: [path.control, path.user].iter().filter(|plane| plane.echo_outstanding).count()
+            as u64,
+        planes: [answers(&path.control), answers(&path.user)],
+    };
+    ggsn.paths().iter().map(|(_, path)| of(path)).collect()
+}
+
+fn summary(instance: &Instance, ggsn: &Ggsn) -> view::GgsnSummary {
     view::GgsnSummary {
         name: instance.name.clone(),
         gtp_address: instance.address,
         restart_counter: instance.restart_counter,
-        apns: apns.collect(),
+        apns: apns(instance, ggsn),
+        sgsns: sgsns(ggsn),
     }
 }
 
-fn pdp_context(ggsn: &Ggsn, context: &PdpContext, apn: String) -> view::PdpContext {
+/// All contexts with what is shown of them. Those of one address count as its secondaries.
+fn contexts(ggsn: &Ggsn, now: Instant) -> impl Iterator<Item = (&PdpContext, view::GgsnContext)> {
+    let mut sharing: HashMap<(Imsi, u16, Addresses), usize> = HashMap::new();
+    for context in ggsn.contexts() {
+        *sharing.entry((context.imsi, context.apn, context.address)).or_default() += 1;
+    }
+    ggsn.contexts().map(move |context| {
+        let count = sharing.get(&(context.imsi, context.apn, context.address)).copied().unwrap_or(1);
+        (context, pdp_context(ggsn, context, count, now))
+    })
+}
+
+fn pdp_context(ggsn: &Ggsn, context: &PdpContext, sharing: usize, now: Instant) -> view::GgsnContext {
     let tunnel = &context.tunnel;
     let qos = context.qos.profile();
-    let ours = match tunnel.version {
-        Version::V0 => Teid(flow_label(context.teid).0.into()),
-        Version::V1 => context.teid,
+    let label = |teid: Teid| match tunnel.version {
+        Version::V0 => Teid(flow_label(teid).0.into()),
+        Version::V1 => teid,
     };
-    view::PdpContext {
-        imsi: Some(context.imsi),
+    let of_path = |path: u16| ggsn.paths().get(path).map(|path| path.address);
+    let (control, user) = (of_path(tunnel.control_path), of_path(tunnel.user_path));
+    let ours = |peer| ggsn.own_address(peer);
+    let apn = apn_name(ggsn, context.apn);
+    let point = ggsn.access_points().nth(usize::from(context.apn));
+    view::GgsnContext {
+        imsi: context.imsi,
         nsapi: context.nsapi,
-        at_sgsn: None,
-        state: if context.deleting { "PDP-INACTIVE-PENDING" } else { "PDP-ACTIVE" },
-        apn,
-        address: context.address.first(),
-        peer: ggsn.paths().get(tunnel.user_path).map(|path| path.address),
+        msisdn: context.msisdn.map(|msisdn| msisdn.to_string()),
         gtp_version: tunnel.version.number(),
-        teid_control: (ours, tunnel.peer_control),
-        teid_user: (ours, tunnel.peer_user),
-        qos: Some(view::Qos {
+        secondaries: (context.teid == context.control_teid || context.tft.is_none())
+            .then(|| sharing.saturating_sub(1)),
+        here: [(ours(control), label(context.control_teid)), (ours(user), label(context.teid))],
+        there: [(control, tunnel.peer_control), (user, tunnel.peer_user)],
+        apn_requested: context.requested.as_ref().map_or_else(|| apn.clone(), |name| name.to_string()),
+        apn,
+        ipv4: context.address.v4,
+        ipv6: context.address.prefix(),
+        sequence_numbers: point.is_none_or(|point| point.config().sequence_numbers),
+        state: if context.deleting { "PDP-INACTIVE-PENDING" } else { "PDP-ACTIVE" },
+        idle_s: now.since(context.last_active).0 / 1_000_000_000,
+        qos: view::Qos {
             precedence: qos.precedence.0,
             delay: qos.delay.0,
             reliability: qos.reliability.0,
             peak: qos.peak.0,
             mean: qos.mean.0,
-        }),
-        treatment: None,
+        },
         filters: context.tft.as_ref().map(|tft| tft.filters().to_vec()).unwrap_or_default(),
-        volumes: Some(view::Volumes {
-            downlink_n_pdus: context.downlink.t_pdus,
-            downlink_octets: context.downlink.octets,
-            uplink_n_pdus: context.uplink.t_pdus,
-            uplink_octets: context.uplink.octets,
-        }),
+        volumes: volumes(context.downlink, context.uplink),
     }
 }
 
@@ -120,13 +236,22 @@ pub fn tables(instances: &[Instance], access: &mut Access<'_>) -> Vec<Table> {
     for instance in instances {
         let Some(ggsn) = access.look_at(instance.machine) else { continue };
         let name = &instance.name;
-        tables.push(Table::unlimited(format!("GGSN {name}, PDP contexts"), ggsn.context_count()));
+        tables.push(Table {
+            name: format!("GGSN {name}, PDP contexts"),
+            used: number(ggsn.context_count()),
+            limit: Some(ggsn.config().context_limit.into()),
+        });
         tables.push(Table::unlimited(format!("GGSN {name}, SGSNs"), ggsn.paths().iter().count()));
-        tables.extend(ggsn.access_points().map(|(config, pool)| Table {
-            name: format!("GGSN {name}, addresses of APN {}", config.name),
-            used: pool.used().into(),
-            limit: Some(pool.capacity().into()),
-        }));
+        for point in ggsn.access_points() {
+            let both = [("addresses", point.ipv4_use()), ("IPv6 prefixes", point.ipv6_use())];
+            tables.extend(both.into_iter().filter(|(_, (_, all))| *all > 0).map(|(what, (used, all))| {
+                Table {
+                    name: format!("GGSN {name}, {what} of APN {}", point.config().name),
+                    used: used.into(),
+                    limit: Some(all.into()),
+                }
+            }));
+        }
     }
     tables
 }
@@ -140,16 +265,24 @@ const INSTANCE: Class =
 /// What is counted: by the process and its GGSNs, then by their access points, one GGSN a part.
 pub fn groups(instances: &[Instance], part: usize, access: &mut Access<'_>, groups: &mut Vec<Group>) -> bool {
     let Some(place) = part.checked_sub(1) else {
-        groups.push(Group::single(&NODE));
+        let mut node = Group::single(&NODE);
+        node.add_drops(access.log().drops());
+        let mut at_driver = Vec::new();
+        for instance in instances {
+            let Some(report) = access.forwarding(instance.machine) else { continue };
+            report.totals.drops().for_each(|(drop, count)| node.count_drop(drop, count));
+            at_driver.push(user_plane::group(instance, &report));
+        }
+        groups.push(node);
         for instance in instances {
             groups.extend(access.look_at(instance.machine).map(|ggsn| instance_group(instance, ggsn)));
         }
+        groups.append(&mut at_driver);
         return true;
     };
     let Some(instance) = instances.get(place) else { return false };
     if let Some(ggsn) = access.look_at(instance.machine) {
-        let summary = summary(instance, ggsn);
-        groups.extend(summary.apns.iter().map(|apn| of_view::apn(&summary.name, apn)));
+        groups.extend(apns(instance, ggsn).iter().map(|apn| of_view::apn(&instance.name, apn)));
     }
     part < instances.len()
 }

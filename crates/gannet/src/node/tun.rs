@@ -43,7 +43,7 @@ pub fn add_ipv6(tun: &Tun, address: Ipv6Addr, prefix_length: u8) -> io::Result<(
 }
 
 /// Whether the kernel speaks IPv6 on a device. A kernel without IPv6 has no such setting, and needs none.
-fn set_ipv6(name: &str, on: bool) {
+pub fn set_ipv6(name: &str, on: bool) {
     let path = format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6");
     let _ = std::fs::write(path, if on { "0" } else { "1" });
 }

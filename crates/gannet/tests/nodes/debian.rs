@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub const CASES: &[Case] = &[
     ("configurations_of_debian_are_right", &[Need::Program("osmo-sgsn")], are_right),
     ("configurations_of_debian_run", &[Need::Program("osmo-sgsn"), Need::NetAdmin], run),
+    ("a_configuration_of_osmo_ggsn_runs", &[Need::Program("osmo-ggsn"), Need::NetAdmin], ggsn_runs),
+    ("all_that_access_points_may_have_runs", &[Need::NetAdmin], access_points_run),
     ("lines_without_effect_and_several_sockets_run", &[Need::NetAdmin], lines_without_effect),
 ];
 
@@ -58,6 +60,82 @@ fn run() {
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.contains("cs7 instance"), log.contains("taken without effect"), "{log}");
     }
+}
+
+/// Starts a GGSN with this configuration, asks it, and ends it; what it has answered and said.
+fn ggsn(netns: &Netns, directory: &TempDir, config: &str, asked: &[&str]) -> (String, String) {
+    let mut command = netns.command(GANNET);
+    command.args(["ggsn", "-c", config]);
+    let mut node = Node::spawn(directory, "", command, "ggsn");
+    let ask = |what: &str| netns.command(GANNET).args(["vty", "127.0.0.1:4260", what]).output().unwrap();
+    let mut shown = wait_for(&format!("the VTY with {config}"), || {
+        let output = ask("show ggsn");
+        output.status.success().then(|| said(&output))
+    });
+    asked.iter().for_each(|what| shown.push_str(&said(&ask(what))));
+    let addresses = netns.command("ip").args(["-br", "address"]).output().unwrap();
+    shown.push_str(&String::from_utf8_lossy(&addresses.stdout));
+    let links = netns.command("ip").args(["link"]).output().unwrap();
+    shown.push_str(&String::from_utf8_lossy(&links.stdout));
+    node.signal("TERM");
+    assert_eq!(node.wait().code(), Some(0), "{config}: {}", node.log());
+    (shown, node.log())
+}
+
+/// The example of the package as it is, and once more as later versions have it.
+fn ggsn_runs() {
+    let (netns, directory) = (Netns::new("debian-ggsn"), TempDir::new("gannet-debian-ggsn"));
+    let example = "/usr/share/doc/osmo-ggsn/examples/osmo-ggsn.cfg";
+    let text = std::fs::read_to_string(example).unwrap();
+    assert!(text.contains("type-support v6\n") && text.contains("ipv6 dns"), "{text}");
+    let with_mtu = text.replace("  ip prefix", "  mtu default apply\n  ip prefix");
+    let with_mtu = format!("log systemd-journal raw\n logging level set-all notice\n{with_mtu}");
+    let later = file(&directory, "later.cfg", &with_mtu);
+    for (config, mtu) in [(example, "1500"), (later.as_str(), "1420")] {
+        let checked = succeed(&["ggsn", "-c", config, "--check"]);
+        assert!(checked.ends_with("OK\n"), "{checked}");
+        let (shown, log) = ggsn(&netns, &directory, config, &["show apn inet46"]);
+        for line in [
+            "GGSN ggsn0: Bound to 127.0.0.2",
+            " APN: inet6, device tun6, pool 2001:780:44:2000::/56, 0 of 253 prefixes in use",
+            " APN: inet46, device tun46, pool 172.16.46.0/24, 2001:780:44:2100::/56",
+            "0 of 253 IPv4 addresses and 0 of 253 IPv6 prefixes in use",
+            "172.16.222.1/24",
+            "2001:780:44:2000::1/56",
+        ] {
+            assert!(shown.contains(line), "{line}: {shown}\n{log}");
+        }
+        let device = shown.lines().find(|line| line.contains(": tun4:")).unwrap();
+        assert!(device.contains(&format!("mtu {mtu} ")), "{device}");
+    }
+}
+
+fn access_points_run() {
+    let (netns, directory) = (Netns::new("apns"), TempDir::new("gannet-apns"));
+    let program = file(&directory, "program", "#!/bin/sh\necho \"$@\" >> \"$0.said\"\n");
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(&program, permissions).unwrap();
+    let text = format!(
+        "ggsn g\n gtp bind-ip 127.0.0.2\n max-pdp-contexts 1000\n apn a\n  gtpu-mode kernel-gtp\n  tun-device a0\n  \
+         ipup-script {program}\n  ipdown-script {program}\n  type-support v4\n  type-support v6\n  \
+         mtu 1300 apply\n  mss-clamp mtu\n  ip prefix dynamic 10.1.0.0/16\n  ip prefix static 10.2.0.0/16\n  \
+         ip ifconfig 10.1.0.0/16\n  ipv6 prefix dynamic 2001:db8::/56\n  ipv6 link-local fe80::77/64\n  \
+         client-to-client inside\n  idle-timeout 600\n  mbr-police\n  pap ignore\n  no shutdown\n no shutdown ggsn\n\
+         line vty\n no login\n"
+    );
+    let config = file(&directory, "ggsn.cfg", &text);
+    let (shown, log) = ggsn(&netns, &directory, &config, &["show echo", "show pdp-context ggsn h"]);
+    for line in [
+        "0 of 131066 addresses in use, 0 of 253 prefixes in use",
+        "No such GGSN 'h'",
+        "fe80::77/64",
+        "mtu 1300 ",
+    ] {
+        assert!(shown.contains(line), "{line}: {shown}\n{log}");
+    }
+    assert!(log.contains("'gtpu-mode kernel-gtp' is served by the same path"), "{log}");
+    let ran = std::fs::read_to_string(format!("{program}.said")).unwrap();
+    assert_eq!(ran, "a0 10.1.0.1 255.255.0.0\n".repeat(2), "when the device is up, and when it goes");
 }
 
 fn lines_without_effect() {

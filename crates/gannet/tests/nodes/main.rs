@@ -19,6 +19,7 @@ mod statistics;
 mod transfers;
 mod upkeep;
 mod uplink;
+mod user_plane;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
                 transfers::CASES,
                 uplink::CASES,
                 upkeep::CASES,
+                user_plane::CASES,
             ]
             .concat(),
         ]

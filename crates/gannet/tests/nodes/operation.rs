@@ -127,9 +127,8 @@ fn operators_see_and_act() {
         network.until(address, command, "precedence 7: ip_proto udp\n", 1);
     }
     network.vty(BSS, "mobile 1 deactivate 6");
-    for address in [GGSN, SGSN] {
-        network.until(address, "show pdp-context all", "NSAPI ", 2);
-    }
+    network.until(GGSN, "show pdp-context all", "NSAPI", 2);
+    network.until(SGSN, "show pdp-context all", "NSAPI ", 2);
     // Another cell; the SGSN learns it from what the mobile sends.
     network.vty(BSS, "mobile 1 cell 1");
     network.until(SGSN, "show mm-context all", "cell: 001-01-1-0-2", 2);
@@ -199,7 +198,7 @@ fn seen(network: &Network) {
             &["mobiles 2\n", "pdp_contexts 2\n", "queued_n_pdus 0\n", "read_real_time 0\n"],
         ),
         (SGSN, "show scheduler", &["0 N-PDUs of 3200 wait", "best effort"]),
-        (GGSN, "show ggsn", &["APN internet: device apn0", "2 of 253 addresses"]),
+        (GGSN, "show ggsn", &["APN: internet, device apn0", "2 of 253 addresses", "(S)GSN 127.0.0.1"]),
         (GGSN, "show pdp-context all", &[FIRST, "127.0.0.1", "downlink 0 N-PDUs"]),
         (GGSN, "show pdp-context ggsn ggsn0 apn internet", &[FIRST]),
         (BSS, "show mobile 1", &[FIRST, "device ms0", "gmm-registered"]),

@@ -162,14 +162,11 @@ pub fn config(seed: u64) -> WorldConfig {
     };
     // Nobody is to be paged: what mobiles send is not the matter here.
     sgsn.gmm.t3314 = GprsTimer(0x5f);
-    let apn = ApnConfig {
-        name: "internet".parse().unwrap_or_else(|_| unreachable!("a valid name")),
-        prefix: Ipv4Addr::new(10, 0, 0, 0),
-        prefix_length: 16,
-        static_addresses: false,
-        sequence_numbers: true,
-        dns: [None, None],
-    };
+    let apn = ApnConfig::with_ipv4(
+        "internet".parse().unwrap_or_else(|_| unreachable!("a valid name")),
+        Ipv4Addr::new(10, 0, 0, 0),
+        16,
+    );
     let imsi = Imsi::from_digits([0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
     let imsi = imsi.unwrap_or_else(|| unreachable!("15 digits"));
     let ms = MsConfig { delivery: NPduDelivery::Event, ..MsConfig::new(MOBILES, imsi, vec![id]) };

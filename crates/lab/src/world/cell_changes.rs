@@ -52,14 +52,7 @@ fn config(seed: u64, change: impl FnOnce(&mut SgsnConfig)) -> WorldConfig {
         ..SgsnConfig::default()
     };
     change(&mut sgsn);
-    let apn = ApnConfig {
-        name: "internet".parse().unwrap(),
-        prefix: Ipv4Addr::new(10, 0, 0, 0),
-        prefix_length: 24,
-        static_addresses: false,
-        sequence_numbers: true,
-        dns: [None, None],
-    };
+    let apn = ApnConfig::with_ipv4("internet".parse().unwrap(), Ipv4Addr::new(10, 0, 0, 0), 24);
     let mut ms = MsConfig::new(MOBILES, first_imsi(), ids);
     ms.delivery = NPduDelivery::Event;
     WorldConfig {

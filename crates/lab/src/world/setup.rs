@@ -61,14 +61,11 @@ pub fn config(scale: &Scale, seed: u64) -> WorldConfig {
         ..SgsnConfig::default()
     };
     sgsn.flow.active_ms_max = scale.mobiles;
-    let apn = ApnConfig {
-        name: "internet".parse().unwrap_or_else(|_| unreachable!("a valid name")),
-        prefix: Ipv4Addr::new(10, 0, 0, 0),
-        prefix_length: 16,
-        static_addresses: false,
-        sequence_numbers: true,
-        dns: [None, None],
-    };
+    let apn = ApnConfig::with_ipv4(
+        "internet".parse().unwrap_or_else(|_| unreachable!("a valid name")),
+        Ipv4Addr::new(10, 0, 0, 0),
+        16,
+    );
     let gb = LinkProfile { loss: scale.loss, ..LinkProfile::default() };
     let mut ms = MsConfig::new(scale.mobiles, first_imsi(), ids.clone());
     ms.delivery = NPduDelivery::Event;

@@ -1,6 +1,6 @@
 //! The addresses of a context, and the IPv6 prefixes that an access point gives out.
 
-use super::pool::{AddressPool, ClaimError};
+use super::pool::{AddressPool, ClaimError, Pool};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use gannet_wire::gtp::EndUserAddress;
@@ -32,6 +32,12 @@ impl Addresses {
     #[must_use]
     pub fn first(&self) -> Option<IpAddr> {
         self.v4.map(IpAddr::V4).or(self.v6.map(IpAddr::V6))
+    }
+
+    /// The prefix of 64 bits of IPv6.
+    #[must_use]
+    pub fn prefix(&self) -> Option<Ipv6Addr> {
+        self.v6.map(|own| Ipv6Addr::from_bits(own.to_bits() & !u128::from(u64::MAX)))
     }
 
     /// As the mobile is told.
@@ -98,50 +104,41 @@ impl PrefixPool {
         let number = prefix_of(address).checked_sub(self.base)?;
         u32::try_from(number).ok().map(Ipv4Addr::from_bits)
     }
+}
 
-    /// Takes a prefix that is free; `None` where all are occupied.
-    pub fn take(&mut self) -> Option<Ipv6Addr> {
+impl Pool for PrefixPool {
+    type Address = Ipv6Addr;
+
+    fn take(&mut self) -> Option<Ipv6Addr> {
         self.numbers.take().map(|number| self.address(number))
     }
 
-    /// Takes the prefix of a certain address.
-    ///
-    /// # Errors
-    /// See [`ClaimError`].
-    pub fn claim(&mut self, address: Ipv6Addr) -> Result<(), ClaimError> {
+    fn claim(&mut self, address: Ipv6Addr) -> Result<(), ClaimError> {
         self.numbers.claim(self.number(address).ok_or(ClaimError::Outside)?)
     }
 
-    /// Says who owns a prefix that was taken or claimed.
-    pub fn assign(&mut self, address: Ipv6Addr, owner: u32) {
+    fn assign(&mut self, address: Ipv6Addr, owner: u32) {
         if let Some(number) = self.number(address) {
             self.numbers.assign(number, owner);
         }
     }
 
-    /// Gives a prefix back.
-    pub fn release(&mut self, address: Ipv6Addr) {
+    fn release(&mut self, address: Ipv6Addr) {
         if let Some(number) = self.number(address) {
             self.numbers.release(number);
         }
     }
 
-    /// Who owns the prefix of an address.
-    #[must_use]
-    pub fn owner(&self, address: Ipv6Addr) -> Option<u32> {
+    fn owner(&self, address: Ipv6Addr) -> Option<u32> {
         self.numbers.owner(self.number(address)?)
     }
 
-    /// Prefixes that may be in use.
-    #[must_use]
-    pub fn capacity(&self) -> u32 {
-        self.numbers.capacity()
+    fn used(&self) -> u32 {
+        self.numbers.used()
     }
 
-    /// Prefixes that are in use.
-    #[must_use]
-    pub const fn used(&self) -> u32 {
-        self.numbers.used()
+    fn capacity(&self) -> u32 {
+        self.numbers.capacity()
     }
 }
 

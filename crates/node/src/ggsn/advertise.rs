@@ -1,83 +1,28 @@
 //! Router advertisements (23.060 clause 9.2.1.1, 29.061 clause 11.2.1.3, RFC 4861 clause 6.2): a mobile with IPv6 makes a
-//! link-local address of what it was told, and has its prefix of 64 bits from these, of which it may use every address.
+//! link-local address of what it was told, and has its prefix of 64 bits from these, of which it may use every address. They also
+//! tell it the MTU of its link and the name servers (RFC 8106).
 //!
 //! They are the answer to a solicitation, come soon after the context, and then as rarely as 29.061 has it, since each of them may
-//! page a mobile. What else stays on the link ends here: nothing of it is for the network.
+//! page a mobile.
 
-use super::{Ggsn, Owner};
+use super::Ggsn;
 use crate::slots::Slot;
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::Ipv6Addr;
 use gannet_machine::Context;
-use gannet_machine::drops::Drop;
 use gannet_machine::time::{Duration, Instant};
-use gannet_machine::timers::TimerName as _;
-use gannet_proto::about::About as _;
-use gannet_wire::ndp::{ALL_NODES, FOREVER_S, PrefixInformation, RouterAdvertisement, RouterSolicitation};
-use std::collections::BTreeSet;
+use gannet_wire::ndp::{ALL_NODES, FOREVER_S, NameServers, PrefixInformation, RouterAdvertisement};
 
-/// Our own address on every mobile's link: interface identifier 1, which no mobile is told.
-const ROUTER: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 /// From the context to the first one: by then the SGSN has told the mobile. At most
 /// `MAX_INITIAL_RTR_ADVERT_INTERVAL`, 16 s (RFC 4861 clause 10).
 const FIRST_AFTER: Duration = Duration::from_secs(1);
 /// `MaxRtrAdvInterval` (29.061 clause 11.2.1.3.4).
 const INTERVAL: Duration = Duration::from_secs(21_600);
-/// `AdvDefaultLifetime`: three of these.
+/// `AdvDefaultLifetime`: three of these. Name servers are good for as long.
 const LIFETIME_S: u16 = 64_800;
-/// `MIN_DELAY_BETWEEN_RAS`, from one answer to the next (RFC 4861 clauses 6.2.6 and 10).
-const ANSWER_INTERVAL: Duration = Duration::from_secs(3);
 /// The hop limit that mobiles begin with.
 const CUR_HOP_LIMIT: u8 = 64;
-/// The scope of a link in a multicast address.
-const SCOPE_LINK: u8 = 2;
-
-/// When which context is told next, by its place.
-#[derive(Debug, Default)]
-pub(super) struct Advertising {
-    due: BTreeSet<(Instant, u32)>,
-    /// The wake-ups that are on their way. Each of them is earlier than all before it, so that there are few.
-    asked: BTreeSet<Instant>,
-}
-
-impl Advertising {
-    fn arm(&mut self, cx: &mut Context<'_>) {
-        let Some((next, _)) = self.due.first().copied() else { return };
-        if self.asked.first().is_none_or(|asked| next < *asked) {
-            cx.timers.wake(Owner::Advertise.key(0, 0), next);
-            self.asked.insert(next);
-        }
-    }
-
-    fn woken(&mut self, now: Instant) {
-        self.asked.retain(|asked| *asked > now);
-    }
-
-    /// A context goes that was to be told at this time.
-    pub(super) fn forget(&mut self, at: Option<Instant>, slot: Slot) {
-        if let Some(at) = at {
-            self.due.remove(&(at, slot.index));
-        }
-    }
-}
-
-/// Whether a packet stays on the mobile's link (RFC 4291 clauses 2.5.2, 2.5.6 and 2.7).
-pub(super) fn stays_on_link(source: IpAddr, destination: IpAddr) -> bool {
-    match (source, destination) {
-        (IpAddr::V6(source), IpAddr::V6(destination)) => {
-            source.is_unicast_link_local()
-                || source.is_unspecified()
-                || destination.is_unicast_link_local()
-                || stays_multicast(destination)
-        }
-        (IpAddr::V4(_) | IpAddr::V6(_), IpAddr::V4(_) | IpAddr::V6(_)) => false,
-    }
-}
-
-/// Whether a multicast address reaches no farther than the link: its scope is that of the link or less (RFC 4291 clause 2.7).
-fn stays_multicast(destination: Ipv6Addr) -> bool {
-    let [_, flags_and_scope, ..] = destination.octets();
-    destination.is_multicast() && flags_and_scope & 0x0f <= SCOPE_LINK
-}
+/// A link with IPv6 has at least this MTU (RFC 8200 clause 5); a smaller one is not told.
+const IPV6_MTU_MIN: u16 = 1280;
 
 impl Ggsn {
     /// A context with IPv6 is there: its mobile is told soon.
@@ -90,46 +35,25 @@ impl Ggsn {
             return;
         };
         let former = context.advertise_at.replace(at);
-        self.advertising.forget(former, slot);
-        self.advertising.due.insert((at, slot.index));
-        self.advertising.arm(cx);
+        self.advertising.set(cx, slot, at, former);
     }
 
     /// Somebody is to be told.
     pub(super) fn wake_advertising(&mut self, cx: &mut Context<'_>) {
         self.advertising.woken(cx.now);
-        while let Some((at, index)) = self.advertising.due.first().copied().filter(|(at, _)| *at <= cx.now) {
-            self.advertising.due.remove(&(at, index));
+        while let Some(index) = self.advertising.next_due(cx) {
             if let Some(slot) = self.contexts.by_index(index) {
                 self.advertise(cx, slot, ALL_NODES);
                 self.advertise_at(cx, slot, cx.now + INTERVAL);
             }
         }
-        self.advertising.arm(cx);
     }
 
-    /// What a mobile says on its link: a solicitation is answered, at most one in [`ANSWER_INTERVAL`] (RFC 4861 clause 6.2.6).
-    pub(super) fn on_link(&mut self, cx: &mut Context<'_>, slot: Slot, packet: &[u8]) {
-        let asks = RouterSolicitation::parse(packet).ok();
-        let Some(asks) =
-            asks.filter(|asks| asks.source.is_unspecified() || asks.source.is_unicast_link_local())
-        else {
-            cx.drop_of(Drop::GgsnLinkLocal, self.contexts.get(slot).map(|context| context.imsi));
-            return;
-        };
-        let Some(context) = self.contexts.get_mut(slot) else { return };
-        if context.next_answer.is_some_and(|next| cx.now < next) {
-            cx.drop_of(Drop::GgsnSolicitationLimited, Some(context.imsi));
-            return;
-        }
-        context.next_answer = Some(cx.now + ANSWER_INTERVAL);
-        let to = if asks.source.is_unspecified() { ALL_NODES } else { asks.source };
-        self.advertise(cx, slot, to);
-    }
-
-    fn advertise(&mut self, cx: &mut Context<'_>, slot: Slot, destination: Ipv6Addr) {
-        let Some(context) = self.contexts.get_mut(slot) else { return };
+    pub(super) fn advertise(&mut self, cx: &mut Context<'_>, slot: Slot, destination: Ipv6Addr) {
+        let Some(context) = self.contexts.get(slot) else { return };
         let Some(own) = context.address.v6 else { return };
+        let Some(point) = self.access_points.get(usize::from(context.apn)) else { return };
+        let config = &point.config;
         let prefix = PrefixInformation {
             prefix: Ipv6Addr::from_bits(own.to_bits() & !u128::from(u64::MAX)),
             length: 64,
@@ -139,13 +63,17 @@ impl Ggsn {
             valid_s: FOREVER_S,
             preferred_s: FOREVER_S,
         };
-        let (hop_limit, lifetime_s, prefixes) = (CUR_HOP_LIMIT, LIFETIME_S, vec![prefix]);
-        let octets =
-            RouterAdvertisement { source: ROUTER, destination, hop_limit, lifetime_s, prefixes }.to_vec();
-        let Some(frame) = cx.frames.copy_of(&octets) else {
-            cx.drop_of(Drop::NoFrame, Some(context.imsi));
-            return;
+        let addresses: Vec<Ipv6Addr> = config.dns_v6.iter().flatten().copied().collect();
+        let dns = (!addresses.is_empty()).then_some(NameServers { lifetime_s: LIFETIME_S.into(), addresses });
+        let told = RouterAdvertisement {
+            source: config.link_local,
+            destination,
+            hop_limit: CUR_HOP_LIMIT,
+            lifetime_s: LIFETIME_S,
+            mtu: Some(config.mtu).filter(|mtu| *mtu >= IPV6_MTU_MIN).map(u32::from),
+            prefixes: vec![prefix],
+            dns,
         };
-        self.gtp.send_user(cx, context.tid(), &mut context.tunnel, frame, &mut self.gtp_outputs);
+        self.say_on_link(cx, slot, &told.to_vec());
     }
 }

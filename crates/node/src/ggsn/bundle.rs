@@ -57,6 +57,7 @@ impl Ggsn {
         });
         let Some(first) = sharers.first().copied() else { return };
         for slot in sharers {
+            self.contexts.cues.changed(slot);
             if let Some(context) = self.contexts.get_mut(slot) {
                 context.classifier = None;
             }
@@ -69,12 +70,8 @@ impl Ggsn {
 
     /// The context that has these addresses, or the first of them.
     pub(super) fn assign_addresses(&mut self, apn: u16, address: Addresses, to: Slot) {
-        let Some(point) = self.access_points.get_mut(usize::from(apn)) else { return };
-        if let Some(v4) = address.v4 {
-            point.pool.assign(v4, to.index);
-        }
-        if let (Some(v6), Some(pool)) = (address.v6, &mut point.ipv6) {
-            pool.assign(v6, to.index);
+        if let Some(point) = self.access_points.get_mut(usize::from(apn)) {
+            point.assign(address, to.index);
         }
     }
 
@@ -143,6 +140,7 @@ impl Ggsn {
         let (uplink, downlink) = Default::default();
         let (charging_id, teid) = (self.next_charging_id, Teid(0));
         let (classifier, deleting, advertise_at, next_answer) = (None, false, None, None);
+        let (ending, last_active, idle_at, policer) = (None, cx.now, None, None);
         let (named, counter) = (ends.named, request.recovery.or(first.counter));
         let context = PdpContext {
             nsapi,
@@ -159,8 +157,13 @@ impl Ggsn {
             deleting,
             tft,
             classifier,
+            at_driver: None,
             advertise_at,
             next_answer,
+            ending,
+            last_active,
+            idle_at,
+            policer,
             ..first
         };
         let Some(slot) = self.contexts.insert(context) else {
@@ -170,6 +173,7 @@ impl Ggsn {
         };
         self.next_charging_id = self.next_charging_id.wrapping_add(1).max(1);
         self.reclassify(slot);
+        self.watch_idle(cx, slot);
         Ok(slot)
     }
 

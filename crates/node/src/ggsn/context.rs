@@ -1,16 +1,20 @@
 //! The PDP contexts of a GGSN and the ways to find one: by TEID, by IMSI and NSAPI, by the SGSN's endpoint. The way by
 //! address goes through the pool of the access point.
 
+use super::DeleteReason;
 use super::addresses::Addresses;
 use super::classifier::Classifier;
+use super::cues::{AtDriver, Cues};
+use super::police::Policer;
 use crate::slots::{Slot, Slots};
 use core::net::IpAddr;
 use foldhash::fast::FixedState;
 use gannet_machine::time::Instant;
+use gannet_proto::forwarding::Carried;
 use gannet_proto::gtp::{ContextName, Endpoint, GtpTunnel, TeidKey, Version};
 use gannet_wire::gtp::{Msisdn, Qos};
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
-use gannet_wire::l3::ie::Tft;
+use gannet_wire::l3::ie::{Apn, Tft};
 use std::collections::{BTreeSet, HashMap};
 
 /// T-PDUs and their octets.
@@ -27,6 +31,12 @@ impl Volume {
         self.t_pdus += 1;
         self.octets += octets as u64;
     }
+
+    /// What a driver has forwarded meanwhile.
+    pub(super) fn add_carried(&mut self, carried: Carried) {
+        self.t_pdus += u64::from(carried.packets);
+        self.octets += carried.octets;
+    }
 }
 
 /// One PDP context.
@@ -40,6 +50,8 @@ pub struct PdpContext {
     pub msisdn: Option<Msisdn>,
     /// The access point, by its index in the configuration.
     pub apn: u16,
+    /// The name that was asked for, where it is not the access point's.
+    pub requested: Option<Box<Apn>>,
     /// The mobile's addresses.
     pub address: Addresses,
     /// Our endpoint for G-PDUs, and for signalling where it is the first context of its address.
@@ -70,10 +82,20 @@ pub struct PdpContext {
     pub deleting: bool,
     /// Which downlink packets belong to it; `None` for all that belong to no other context of its address.
     pub tft: Option<Tft>,
+    /// Why we have asked for that.
+    pub(super) ending: Option<DeleteReason>,
+    /// When it had traffic last, or was created.
+    pub last_active: Instant,
+    /// When it is looked at whether it has had any since.
+    pub(super) idle_at: Option<Instant>,
+    /// Holds its maximum bit rate, once a packet has come while its access point wants that.
+    pub(super) policer: Option<Box<Policer>>,
     /// When its mobile is told its prefix next.
     pub(super) advertise_at: Option<Instant>,
     /// When its mobile is answered again that asks for routers.
     pub(super) next_answer: Option<Instant>,
+    /// What a driver has forwarded for it; `None` while it never had a rule.
+    pub(super) at_driver: Option<AtDriver>,
     /// How packets are told apart among the contexts of its address, kept by the first of them where they need to be.
     pub(super) classifier: Option<Box<Classifier>>,
 }
@@ -83,6 +105,12 @@ impl PdpContext {
     #[must_use]
     pub const fn tid(&self) -> Tid {
         Tid { imsi: self.imsi, nsapi: self.nsapi }
+    }
+
+    /// When a driver was last asked and had forwarded something for this context since it was asked before.
+    #[must_use]
+    pub fn active_at_driver(&self) -> Option<Instant> {
+        self.at_driver.and_then(|at_driver| at_driver.active_at)
     }
 }
 
@@ -96,6 +124,8 @@ pub(super) struct Contexts {
     by_peer: BTreeSet<(u16, Teid, Slot)>,
     /// Endpoints for signalling whose first context is gone, with one of those that still share them.
     shared_control: HashMap<Teid, Slot, FixedState>,
+    /// Contexts whose rules for a driver may have to change.
+    pub(super) cues: Cues,
 }
 
 impl Contexts {
@@ -106,6 +136,7 @@ impl Contexts {
             by_tid: HashMap::with_hasher(FixedState::default()),
             by_peer: BTreeSet::new(),
             shared_control: HashMap::with_hasher(FixedState::default()),
+            cues: Cues::default(),
         }
     }
 
@@ -115,6 +146,11 @@ impl Contexts {
 
     pub fn len(&self) -> usize {
         self.slots.len()
+    }
+
+    /// Places of the table that have been used.
+    pub fn places(&self) -> u32 {
+        self.slots.places()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &PdpContext)> {
@@ -139,12 +175,14 @@ impl Contexts {
         }
         self.by_tid.insert(tid, slot);
         self.by_peer.insert(peer_key(&tunnel, slot));
+        self.cues.changed(slot);
         Some(slot)
     }
 
     /// Takes a context out. `sharer` is another one with its endpoint for signalling.
     pub fn remove(&mut self, slot: Slot, sharer: Option<Slot>) -> Option<PdpContext> {
         let context = self.slots.remove(slot)?;
+        self.cues.gone(slot, context.at_driver);
         self.by_tid.remove(&context.tid().to_u64());
         self.by_peer.remove(&peer_key(&context.tunnel, slot));
         let shared = context.control_teid;
@@ -164,6 +202,7 @@ impl Contexts {
         context.tunnel.next_sequence = old.next_sequence;
         self.by_peer.remove(&peer_key(&old, slot));
         self.by_peer.insert(peer_key(&tunnel, slot));
+        self.cues.changed(slot);
         Some(old)
     }
 

@@ -3,8 +3,7 @@
 use super::context::PdpContext;
 use super::notify::notification;
 use super::peers::{Ends, name_of, named_by_create};
-use super::pool::ClaimError;
-use super::{AccessPoint, Addresses, DeleteReason, Ggsn, GgsnEvent, pco};
+use super::{AccessPoint, Addresses, DeleteReason, Ggsn, GgsnEvent, Pap, pco};
 use crate::slots::Slot;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use gannet_machine::drops::Drop;
@@ -28,36 +27,34 @@ struct Wanted {
     cause: Cause,
 }
 
+/// What an access point has of what a mobile asks for, and the cause that says so (24.008 clause 6.1.3.1.1).
+fn served(point: &AccessPoint, address: &EndUserAddress) -> Result<(Asked, Cause), Cause> {
+    let serves = [point.v4.is_served(), point.v6.is_served()];
+    let (v4, v6) = match address {
+        EndUserAddress::Ipv4(v4) => (Some(*v4), None),
+        EndUserAddress::Ipv6(v6) => (None, Some(*v6)),
+        EndUserAddress::Ipv4v6(v4, v6) => (Some(*v4), Some(*v6)),
+        EndUserAddress::Ppp | EndUserAddress::Other { .. } => return Err(Cause::UnknownPdpAddressOrType),
+    };
+    match (v4, v6, serves) {
+        (Some(_), None, [true, _]) | (None, Some(_), [_, true]) => {
+            Ok((Asked { v4, v6 }, Cause::RequestAccepted))
+        }
+        (Some(_), Some(_), [true, true]) if point.config.dual_stack => {
+            Ok((Asked { v4, v6 }, Cause::RequestAccepted))
+        }
+        (Some(_), Some(_), [true, true]) => Ok((Asked { v4, v6: None }, Cause::NewPdpTypeSingleAddress)),
+        (Some(_), Some(_), [true, false]) => Ok((Asked { v4, v6: None }, Cause::NewPdpTypeNetworkPreference)),
+        (Some(_), Some(_), [false, true]) => Ok((Asked { v4: None, v6 }, Cause::NewPdpTypeNetworkPreference)),
+        (..) => Err(Cause::UnknownPdpAddressOrType),
+    }
+}
+
 /// Which addresses, each static or left to us; the outer `None` for none of that version.
 #[derive(Clone, Copy)]
 struct Asked {
     v4: Option<Option<Ipv4Addr>>,
     v6: Option<Option<Ipv6Addr>>,
-}
-
-impl AccessPoint {
-    fn take_v4(&mut self, asked: Option<Ipv4Addr>) -> Result<Ipv4Addr, Cause> {
-        match asked {
-            None => self.pool.take().ok_or(Cause::AllDynamicAddressesOccupied),
-            Some(_) if !self.config.static_addresses => Err(Cause::UnknownPdpAddressOrType),
-            Some(address) => match self.pool.claim(address) {
-                Ok(()) => Ok(address),
-                Err(ClaimError::Outside | ClaimError::Occupied) => Err(Cause::UnknownPdpAddressOrType),
-            },
-        }
-    }
-
-    fn take_v6(&mut self, asked: Option<Ipv6Addr>) -> Result<Ipv6Addr, Cause> {
-        let pool = self.ipv6.as_mut().ok_or(Cause::UnknownPdpAddressOrType)?;
-        match asked {
-            None => pool.take().ok_or(Cause::AllDynamicAddressesOccupied),
-            Some(_) if !self.config.static_addresses => Err(Cause::UnknownPdpAddressOrType),
-            Some(address) => match pool.claim(address) {
-                Ok(()) => Ok(address),
-                Err(ClaimError::Outside | ClaimError::Occupied) => Err(Cause::UnknownPdpAddressOrType),
-            },
-        }
-    }
 }
 
 impl Ggsn {
@@ -77,11 +74,11 @@ impl Ggsn {
             // Whatever the SGSN answered to our Delete PDP Context Request, or if it did not: the context goes.
             GtpOutput::Response { user, message, .. } => match notification(user) {
                 Some(teid) => self.notification_answered(cx, teid, Some(message)),
-                None => self.delete(cx, slot_of(user), DeleteReason::Command),
+                None => self.deletion_answered(cx, slot_of(user)),
             },
             GtpOutput::TimedOut { user } | GtpOutput::VersionRefused { user } => match notification(user) {
                 Some(teid) => self.notification_answered(cx, teid, None),
-                None => self.delete(cx, slot_of(user), DeleteReason::Command),
+                None => self.deletion_answered(cx, slot_of(user)),
             },
             GtpOutput::PeerRestarted { path, counter, .. } => self.sgsn_restarted(cx, path, counter),
             // Told by the log already.
@@ -184,6 +181,10 @@ impl Ggsn {
         match created {
             Ok((slot, cause)) => self.accept_creation(cx, transaction, slot, cause, request),
             Err(cause) => {
+                let apn = self.access_point(request.apn.as_ref()).map(usize::from);
+                if let Some(point) = apn.and_then(|apn| self.access_points.get_mut(apn)) {
+                    point.counters.refused += 1;
+                }
                 let slot = self.contexts.by_control(endpoint);
                 let (peer, imsi) = self.answered_to(slot, transaction.peer.ip());
                 let reply_to = request.teid_control.unwrap_or(peer);
@@ -214,22 +215,11 @@ impl Ggsn {
         let reply_to = request.teid_control.ok_or_else(|| missing(ie::TEID_CONTROL))?;
         let address = request.end_user_address.as_ref().ok_or_else(|| missing(ie::END_USER_ADDRESS))?;
         let apn = self.access_point(request.apn.as_ref()).ok_or(Cause::MissingOrUnknownApn)?;
-        let has_ipv6 = self.access_points.get(usize::from(apn)).is_some_and(|point| point.ipv6.is_some());
-        let (address, cause) = match address {
-            EndUserAddress::Ipv4(v4) => (Asked { v4: Some(*v4), v6: None }, Cause::RequestAccepted),
-            EndUserAddress::Ipv6(v6) if has_ipv6 => {
-                (Asked { v4: None, v6: Some(*v6) }, Cause::RequestAccepted)
-            }
-            EndUserAddress::Ipv4v6(v4, v6) if has_ipv6 => {
-                (Asked { v4: Some(*v4), v6: Some(*v6) }, Cause::RequestAccepted)
-            }
-            EndUserAddress::Ipv4v6(v4, _) => {
-                (Asked { v4: Some(*v4), v6: None }, Cause::NewPdpTypeNetworkPreference)
-            }
-            EndUserAddress::Ipv6(_) | EndUserAddress::Ppp | EndUserAddress::Other { .. } => {
-                return Err(Cause::UnknownPdpAddressOrType);
-            }
-        };
+        let point = self.access_points.get(usize::from(apn)).ok_or(Cause::MissingOrUnknownApn)?;
+        let (address, cause) = served(point, address)?;
+        if point.config.pap == Pap::Refused && request.pco.as_ref().is_some_and(|pco| pco::has_pap(pco)) {
+            return Err(Cause::UserAuthenticationFailed);
+        }
         Ok(Wanted { imsi, reply_to, apn, address, cause })
     }
 
@@ -333,7 +323,7 @@ impl Ggsn {
         let owner = asked.flatten().and_then(|address| self.static_mobiles.owner(wanted.apn, address));
         let v4 = match (asked, owner) {
             // Kept for him all the time.
-            (Some(Some(own)), Some(owner)) if owner == wanted.imsi && point.pool.owner(own).is_none() => {
+            (Some(Some(own)), Some(owner)) if owner == wanted.imsi && point.v4.owner(own).is_none() => {
                 Some(own)
             }
             (Some(_), Some(_)) => return Err(Cause::UnknownPdpAddressOrType),
@@ -364,11 +354,14 @@ impl Ggsn {
         let path = self.gtp.paths().get(origin);
         let (from, counter) = (path.map(|path| path.address), path.and_then(|path| path.restart_counter));
         let is_unlisted = from.is_some_and(|from| self.is_limited(from));
+        let own_name = self.access_points.get(usize::from(wanted.apn)).map(|point| &point.config.name);
+        let requested = request.apn.as_ref().filter(|name| Some(*name) != own_name);
         let context = PdpContext {
             imsi: wanted.imsi,
             nsapi: request.nsapi,
             msisdn: request.msisdn,
             apn: wanted.apn,
+            requested: requested.cloned().map(Box::new),
             address,
             teid: Teid(0),
             control_teid: Teid(0),
@@ -385,6 +378,11 @@ impl Ggsn {
             deleting: false,
             tft: None,
             classifier: None,
+            at_driver: None,
+            ending: None,
+            last_active: cx.now,
+            idle_at: None,
+            policer: None,
             advertise_at: None,
             next_answer: None,
         };
@@ -399,6 +397,7 @@ impl Ggsn {
         self.next_charging_id = self.next_charging_id.wrapping_add(1).max(1);
         self.assign_addresses(wanted.apn, address, slot);
         self.advertise_soon(cx, slot);
+        self.watch_idle(cx, slot);
         Some(slot)
     }
 
@@ -411,9 +410,8 @@ impl Ggsn {
         request: &CreateRequest,
     ) {
         let Some(context) = self.contexts.get(slot) else { return };
-        let dns = self.access_points.get(usize::from(context.apn)).map(|point| point.config.dns);
-        let pco = request.pco.as_ref().zip(dns);
-        let own = context.address.v4.unwrap_or(Ipv4Addr::UNSPECIFIED);
+        let point = self.access_points.get(usize::from(context.apn));
+        let pco = request.pco.as_ref().zip(point);
         // The SGSN has confirmed the endpoint for signalling by using it (29.060 clause 7.3.2). A flow label is always there.
         let is_confirmed = request.linked_nsapi.is_some() && transaction.version() == Version::V1;
         let sgsn = self.sgsn_of(context).unwrap_or(transaction.peer.ip());
@@ -425,7 +423,7 @@ impl Ggsn {
             teid_control: Some(context.control_teid).filter(|_| !is_confirmed),
             charging_id: Some(context.charging_id),
             end_user_address: Some(context.address.end_user_address()),
-            pco: pco.and_then(|(pco, dns)| pco::answer(pco, own, &dns)),
+            pco: pco.and_then(|(pco, point)| pco::answer(pco, context.address.v4, &point.config)),
             ggsn_control: Some(ours),
             ggsn_user: Some(ours),
             alternative_control: alternative,
@@ -437,6 +435,9 @@ impl Ggsn {
         let (imsi, nsapi, apn, address) = (context.imsi, context.nsapi, context.apn, context.address);
         self.gtp.respond(cx, transaction, reply_to, &response.into(), &mut self.gtp_outputs);
         self.counters.created += 1;
+        if let Some(point) = self.access_points.get_mut(usize::from(apn)) {
+            point.counters.created += 1;
+        }
         cx.log(
             Category::Pdp,
             Level::Info,
@@ -447,8 +448,19 @@ impl Ggsn {
 
     // -------------------------------------------------------------------------------------------------- delete
 
-    /// Asks the SGSN to delete a context (29.060 clause 7.3.5).
+    /// Asks the SGSN to delete a context, since an operator wants it (29.060 clause 7.3.5).
     pub(super) fn ask_to_delete(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        self.ask_to_delete_for(cx, slot, DeleteReason::Command);
+    }
+
+    /// The SGSN has answered, or has not.
+    fn deletion_answered(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        let reason = self.contexts.get(slot).and_then(|context| context.ending);
+        self.delete(cx, slot, reason.unwrap_or(DeleteReason::Command));
+    }
+
+    /// Asks the SGSN to delete a context for this reason.
+    pub(super) fn ask_to_delete_for(&mut self, cx: &mut Context<'_>, slot: Slot, reason: DeleteReason) {
         let teardown = Some(self.sharers(slot).len() == 1);
         let Some(context) = self.contexts.get_mut(slot).filter(|context| !context.deleting) else { return };
         let tunnel = context.tunnel;
@@ -460,6 +472,7 @@ impl Ggsn {
         let asked = self.gtp.request(cx, user, peer, to, &message, &mut self.gtp_outputs).is_some();
         if let Some(context) = self.contexts.get_mut(slot) {
             context.deleting = asked;
+            context.ending = Some(reason);
         }
     }
 
@@ -483,6 +496,11 @@ impl Ggsn {
         let sharer = self.sharers(slot).into_iter().find(|other| *other != slot);
         let Some(context) = self.contexts.remove(slot, sharer) else { return };
         self.advertising.forget(context.advertise_at, slot);
+        self.idle.forget(context.idle_at, slot);
+        if let Some(point) = self.access_points.get_mut(usize::from(context.apn)) {
+            point.counters.deleted += 1;
+            point.counters.idle += u64::from(reason == DeleteReason::Idle);
+        }
         match sharer {
             Some(sharer) => {
                 self.reclassify(sharer);
@@ -511,12 +529,8 @@ impl Ggsn {
     }
 
     pub(super) fn release_address(&mut self, apn: u16, address: Addresses) {
-        let Some(point) = self.access_points.get_mut(usize::from(apn)) else { return };
-        if let Some(v4) = address.v4 {
-            point.pool.release(v4);
-        }
-        if let (Some(v6), Some(pool)) = (address.v6, &mut point.ipv6) {
-            pool.release(v6);
+        if let Some(point) = self.access_points.get_mut(usize::from(apn)) {
+            point.release(address);
         }
     }
 

@@ -186,7 +186,7 @@ impl Ggsn {
         self.release_address(apn, address);
         if let (Some(v4), Some(point)) = (owned, self.access_points.get_mut(usize::from(apn))) {
             // It was free a moment ago.
-            let _ = point.pool.claim(v4);
+            let _ = point.v4.claim(v4);
         }
     }
 }

@@ -3,9 +3,8 @@
 //! A context belongs to the address that its Create came from (its origin) and to the control address that this named. It
 //! is lost when one of these says that it has restarted, under another counter than that of the context.
 
-use super::addresses::PrefixPool;
 use super::context::PdpContext;
-use super::{AccessPoint, Addresses, DeleteReason, Ggsn};
+use super::{AccessPoint, Addresses, AfterRestart, DeleteReason, Ggsn};
 use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_machine::drops::Drop;
@@ -243,8 +242,8 @@ impl Ggsn {
     /// Is there room in a pool for what an address wants of IPv4 and IPv6? All that are not listed have half of each together, as
     /// long as any is listed.
     pub(super) fn has_unlisted_room(&self, point: &AccessPoint, from: IpAddr, wants: [bool; 2]) -> bool {
-        let v6 = point.ipv6.as_ref().map_or(0, PrefixPool::capacity);
-        let is_full = [point.unlisted.v4 >= point.pool.capacity() / 2, point.unlisted.v6 >= v6 / 2];
+        let is_full =
+            [point.unlisted.v4 >= point.v4.capacity() / 2, point.unlisted.v6 >= point.v6.capacity() / 2];
         let is_short = wants.into_iter().zip(is_full).any(|(wants, is_full)| wants && is_full);
         !self.is_limited(from) || !is_short
     }
@@ -285,12 +284,22 @@ impl Ggsn {
 
     // ---------------------------------------------------------------------------------------------------- lost
 
-    /// An SGSN has restarted: the contexts that belong to that path are gone.
+    /// An SGSN has restarted: the contexts that belong to that path are gone. Where the configuration says so, the SGSN is told of each.
     pub(super) fn sgsn_restarted(&mut self, cx: &mut Context<'_>, path: u16, counter: u8) {
-        self.delete_where(cx, DeleteReason::PeerRestarted, |context| {
+        let concerns = |context: &PdpContext| {
             let is_there = context.origin == path || context.tunnel.control_path == path;
             is_there && context.counter != Some(counter)
-        });
+        };
+        match self.config.after_restart {
+            AfterRestart::Forget => self.delete_where(cx, DeleteReason::PeerRestarted, concerns),
+            AfterRestart::Delete => {
+                let slots: Vec<Slot> =
+                    self.contexts.iter().filter(|(_, of)| concerns(of)).map(|(slot, _)| slot).collect();
+                slots
+                    .into_iter()
+                    .for_each(|slot| self.ask_to_delete_for(cx, slot, DeleteReason::PeerRestarted));
+            }
+        }
     }
 
     /// An SGSN has not answered since its path failed, for as long as contexts wait for it: those that use the plane are gone.

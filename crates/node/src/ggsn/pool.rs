@@ -34,6 +34,36 @@ pub enum ClaimError {
     Occupied,
 }
 
+/// Addresses that are given out one by one.
+pub trait Pool {
+    /// What is given out.
+    type Address: Copy + PartialEq;
+
+    /// Takes an address that is free; `None` where all are occupied.
+    fn take(&mut self) -> Option<Self::Address>;
+
+    /// Takes a certain address.
+    ///
+    /// # Errors
+    /// See [`ClaimError`].
+    fn claim(&mut self, address: Self::Address) -> Result<(), ClaimError>;
+
+    /// Says who owns an address that was taken or claimed.
+    fn assign(&mut self, address: Self::Address, owner: u32);
+
+    /// Gives an address back.
+    fn release(&mut self, address: Self::Address);
+
+    /// Who owns an address.
+    fn owner(&self, address: Self::Address) -> Option<u32>;
+
+    /// Addresses that are in use.
+    fn used(&self) -> u32;
+
+    /// Addresses that may be in use.
+    fn capacity(&self) -> u32;
+}
+
 impl AddressPool {
     /// The pool of a prefix; `None` where its length is not one of [`PREFIX_LENGTHS`].
     #[must_use]
@@ -45,24 +75,6 @@ impl AddressPool {
         let owners = vec![0; usize::try_from(size).ok()?];
         let network = prefix.to_bits() & !(size - 1);
         Some(Self { network, owners, fresh: 2, returned: VecDeque::new(), used: 0 })
-    }
-
-    /// The address of the GGSN itself in this network.
-    #[must_use]
-    pub const fn gateway(&self) -> Ipv4Addr {
-        Ipv4Addr::from_bits(self.network + 1)
-    }
-
-    /// Addresses that are in use.
-    #[must_use]
-    pub const fn used(&self) -> u32 {
-        self.used
-    }
-
-    /// Addresses that may be in use.
-    #[must_use]
-    pub fn capacity(&self) -> u32 {
-        self.broadcast() - 2
     }
 
     fn broadcast(&self) -> u32 {
@@ -78,8 +90,18 @@ impl AddressPool {
         self.owners.get_mut(usize::try_from(offset).ok()?)
     }
 
-    /// Takes an address that is free; `None` where all are occupied.
-    pub fn take(&mut self) -> Option<Ipv4Addr> {
+    fn mark(&mut self, offset: u32) -> bool {
+        let Some(owner) = self.owner_mut(offset).filter(|owner| **owner & !LISTED == 0) else { return false };
+        *owner |= TAKEN;
+        self.used += 1;
+        true
+    }
+}
+
+impl Pool for AddressPool {
+    type Address = Ipv4Addr;
+
+    fn take(&mut self) -> Option<Ipv4Addr> {
         while self.fresh < self.broadcast() {
             let offset = self.fresh;
             self.fresh += 1;
@@ -98,24 +120,12 @@ impl AddressPool {
         None
     }
 
-    /// Takes a certain address.
-    ///
-    /// # Errors
-    /// See [`ClaimError`].
-    pub fn claim(&mut self, address: Ipv4Addr) -> Result<(), ClaimError> {
+    fn claim(&mut self, address: Ipv4Addr) -> Result<(), ClaimError> {
         let offset = self.offset(address).ok_or(ClaimError::Outside)?;
         if self.mark(offset) { Ok(()) } else { Err(ClaimError::Occupied) }
     }
 
-    fn mark(&mut self, offset: u32) -> bool {
-        let Some(owner) = self.owner_mut(offset).filter(|owner| **owner & !LISTED == 0) else { return false };
-        *owner |= TAKEN;
-        self.used += 1;
-        true
-    }
-
-    /// Says who owns an address that was taken or claimed.
-    pub fn assign(&mut self, address: Ipv4Addr, owner: u32) {
+    fn assign(&mut self, address: Ipv4Addr, owner: u32) {
         if let Some(offset) = self.offset(address)
             && let Some(entry) = self.owner_mut(offset)
         {
@@ -123,8 +133,7 @@ impl AddressPool {
         }
     }
 
-    /// Gives an address back.
-    pub fn release(&mut self, address: Ipv4Addr) {
+    fn release(&mut self, address: Ipv4Addr) {
         let Some(offset) = self.offset(address) else { return };
         let was_given_out = offset < self.fresh;
         let Some(owner) = self.owner_mut(offset).filter(|owner| **owner & !LISTED != 0) else { return };
@@ -138,12 +147,18 @@ impl AddressPool {
         self.used -= 1;
     }
 
-    /// Who owns an address.
-    #[must_use]
-    pub fn owner(&self, address: Ipv4Addr) -> Option<u32> {
+    fn owner(&self, address: Ipv4Addr) -> Option<u32> {
         let offset = usize::try_from(self.offset(address)?).ok()?;
         let owner = self.owners.get(offset)? & !LISTED;
         owner.checked_sub(1).filter(|_| owner != TAKEN)
+    }
+
+    fn used(&self) -> u32 {
+        self.used
+    }
+
+    fn capacity(&self) -> u32 {
+        self.broadcast() - 2
     }
 }
 
@@ -158,7 +173,7 @@ mod tests {
     #[test]
     fn network_gateway_and_broadcast_are_kept() {
         let mut pool = AddressPool::new(address(5), 29).unwrap();
-        assert_eq!((pool.gateway(), pool.capacity()), (address(1), 5));
+        assert_eq!(pool.capacity(), 5);
         let taken: Vec<_> = core::iter::from_fn(|| pool.take()).collect();
         assert_eq!(taken, [2, 3, 4, 5, 6].map(address));
         assert_eq!(pool.used(), 5);

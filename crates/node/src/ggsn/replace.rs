@@ -2,7 +2,7 @@
 //! had before, and the old context gives way. It does so last, when nothing stands against the new one any more.
 
 use super::context::PdpContext;
-use super::{AccessPoint, Addresses, DeleteReason, Ggsn};
+use super::{Addresses, DeleteReason, Ggsn};
 use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_machine::Context;
@@ -10,19 +10,6 @@ use gannet_machine::drops::Drop;
 use gannet_machine::trace::{Category, Level};
 use gannet_proto::gtp::Transaction;
 use gannet_wire::gtp::Cause;
-
-impl AccessPoint {
-    /// Counts the addresses of a context of a peer that is not listed, one of each version of IP at most.
-    pub(super) fn count_unlisted(&mut self, address: Addresses) {
-        self.unlisted.v4 += u32::from(address.v4.is_some());
-        self.unlisted.v6 += u32::from(address.v6.is_some());
-    }
-
-    pub(super) fn discount_unlisted(&mut self, address: Addresses) {
-        self.unlisted.v4 = self.unlisted.v4.saturating_sub(address.v4.is_some().into());
-        self.unlisted.v6 = self.unlisted.v6.saturating_sub(address.v6.is_some().into());
-    }
-}
 
 impl Ggsn {
     /// May the sender of a Create have another context, in the place of this one where there is one?
@@ -72,10 +59,10 @@ impl Ggsn {
         let Some(point) = self.access_points.get_mut(usize::from(apn)) else { return };
         // They were free a moment ago, but for a static address, which never is.
         if let Some(v4) = address.v4 {
-            let _ = point.pool.claim(v4);
+            let _ = point.v4.claim(v4);
         }
-        if let (Some(v6), Some(pool)) = (address.v6, &mut point.ipv6) {
-            let _ = pool.claim(v6);
+        if let Some(v6) = address.v6 {
+            let _ = point.v6.claim(v6);
         }
         if is_unlisted {
             point.count_unlisted(address);

@@ -92,6 +92,7 @@ impl Ggsn {
         }
         let context = self.contexts.get_mut(slot).ok_or(Cause::NonExistent)?;
         context.qos = update.qos.concrete();
+        context.policer = None;
         context.tft = tft;
         context.named = ends.named;
         context.counter = request.recovery.or(context.counter.filter(|_| is_known));

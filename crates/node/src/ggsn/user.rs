@@ -1,13 +1,19 @@
 //! User traffic: from G-PDU to N-PDU and back. Each packet reaches its context by index and allocates nothing.
 
-use super::advertise::stays_on_link;
+use super::context::PdpContext;
+use super::inside::Way;
+use super::neighbours::stays_on_link;
+use super::police::Policer;
 use super::{AccessPoint, Ggsn};
+use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
+use gannet_machine::time::Instant;
 use gannet_machine::{Context, Peer};
 use gannet_proto::about::About as _;
 use gannet_proto::gtp::{Endpoint, ReceivedGPdu};
+use gannet_wire::tcp_mss;
 
 /// Source and destination of an IP packet; `None` where it is none.
 fn addresses(octets: &[u8]) -> Option<(IpAddr, IpAddr)> {
@@ -25,11 +31,18 @@ fn addresses(octets: &[u8]) -> Option<(IpAddr, IpAddr)> {
     }
 }
 
+impl PdpContext {
+    /// The buckets that hold its maximum bit rate, made with the first packet.
+    fn policer(&mut self, now: Instant) -> &mut Policer {
+        self.policer.get_or_insert_with(|| Box::new(Policer::new(now, &self.qos)))
+    }
+}
+
 impl AccessPoint {
-    fn owner(&self, address: IpAddr) -> Option<u32> {
-        match address {
-            IpAddr::V4(address) => self.pool.owner(address),
-            IpAddr::V6(address) => self.ipv6.as_ref()?.owner(address),
+    /// Holds the segments of TCP connections to what the access point says.
+    fn clamp(&self, frame: &mut Frame) {
+        if let Some(mss) = self.config.mss {
+            tcp_mss::clamp(frame, mss.v4, mss.v6);
         }
     }
 }
@@ -59,31 +72,58 @@ impl Ggsn {
             let missing = (g_pdu.endpoint, is_guess);
             return self.gtp.unknown_endpoint(cx, peer, missing, &mut self.gtp_outputs);
         };
-        if !self.is_from_sgsn(cx, slot, peer) {
-            return;
+        if self.is_from_sgsn(cx, slot, peer) {
+            self.n_pdu_uplink(cx, slot, g_pdu.frame);
         }
-        let Some(context) = self.contexts.get_mut(slot) else { return };
-        let Some((source, destination)) = addresses(&g_pdu.frame) else {
-            cx.drop_of(Drop::GgsnNotIp, Some(context.imsi));
+    }
+
+    /// A packet of a mobile.
+    fn n_pdu_uplink(&mut self, cx: &mut Context<'_>, slot: Slot, mut frame: Frame) {
+        let Some(context) = self.contexts.get(slot) else { return };
+        let (imsi, apn) = (context.imsi, context.apn);
+        let Some((source, destination)) = addresses(&frame) else {
+            cx.drop_of(Drop::GgsnNotIp, Some(imsi));
             return;
         };
         if context.address.v6.is_some() && stays_on_link(source, destination) {
-            self.on_link(cx, slot, &g_pdu.frame);
+            self.on_link(cx, slot, &frame);
             return;
         }
-        if !context.address.contains(source) {
-            cx.drop_of(Drop::GgsnSourceAddress, Some(context.imsi));
+        let way = if !context.address.contains(source) {
+            Err(Drop::GgsnSourceAddress)
+        } else if self.gtp.is_own(destination) {
+            // A mobile speaks to no socket of GTP: what it says there would pass for what an SGSN says.
+            Err(Drop::GgsnToGtp)
+        } else {
+            match self.way(apn, destination) {
+                Way::Refused => Err(Drop::GgsnToMobile),
+                way => Ok(way),
+            }
+        };
+        let Some(point) = self.access_points.get_mut(usize::from(apn)) else { return };
+        let way = match way {
+            Ok(way) => way,
+            Err(why) => {
+                point.counters.uplink_dropped += 1;
+                cx.drop_of(why, Some(imsi));
+                return;
+            }
+        };
+        let Some(context) = self.contexts.get_mut(slot) else { return };
+        if point.config.police && !context.policer(cx.now).passes_uplink(cx.now, frame.len()) {
+            point.counters.over_rate += 1;
+            cx.drop_of(Drop::GgsnOverRate, Some(imsi));
             return;
         }
-        // A mobile speaks to no socket of GTP: what it says there would pass for what an SGSN says.
-        if self.gtp.is_own(destination) {
-            cx.drop_of(Drop::GgsnToGtp, Some(context.imsi));
-            return;
+        point.clamp(&mut frame);
+        context.last_active = cx.now;
+        for volume in [&mut context.uplink, &mut point.counters.uplink, &mut self.counters.uplink] {
+            volume.add(frame.len());
         }
-        context.uplink.add(g_pdu.frame.len());
-        self.counters.uplink.add(g_pdu.frame.len());
-        let apn = context.apn;
-        self.transmit_to_network(apn, g_pdu.frame);
+        match way {
+            Way::Inside(index) => self.turn_round(cx, imsi, index, frame),
+            Way::Network | Way::Refused => self.transmit_to_network(apn, frame),
+        }
     }
 
     /// A packet from the network of an access point.
@@ -101,16 +141,28 @@ impl Ggsn {
                 self.access_points.iter().find_map(|point| point.owner(destination))
             }
         };
-        let Some(first) = owner.and_then(|index| self.contexts.by_index(index)) else {
-            self.no_context(cx, peer, destination);
+        match owner.and_then(|index| self.contexts.by_index(index)) {
+            Some(first) => self.n_pdu_downlink(cx, first, frame),
+            None => self.no_context(cx, peer, destination),
+        }
+    }
+
+    /// A packet to a mobile, of whose contexts with that address this is the first.
+    pub(super) fn n_pdu_downlink(&mut self, cx: &mut Context<'_>, first: Slot, mut frame: Frame) {
+        let Some(slot) = self.classify(cx, first, &frame) else { return };
+        let Some(context) = self.contexts.get_mut(slot) else { return };
+        let Some(point) = self.access_points.get_mut(usize::from(context.apn)) else { return };
+        if point.config.police && !context.policer(cx.now).passes_downlink(cx.now, frame.len()) {
+            point.counters.over_rate += 1;
+            cx.drop_of(Drop::GgsnOverRate, Some(context.imsi));
             return;
-        };
-        let slot = self.classify(cx, first, &frame);
-        let Some(context) = slot.and_then(|slot| self.contexts.get_mut(slot)) else { return };
-        let point = self.access_points.get(usize::from(context.apn));
-        context.tunnel.sequenced = point.is_none_or(|point| point.config.sequence_numbers);
-        context.downlink.add(frame.len());
-        self.counters.downlink.add(frame.len());
+        }
+        point.clamp(&mut frame);
+        context.tunnel.sequenced = point.config.sequence_numbers;
+        context.last_active = cx.now;
+        for volume in [&mut context.downlink, &mut point.counters.downlink, &mut self.counters.downlink] {
+            volume.add(frame.len());
+        }
         self.gtp.send_user(cx, context.tid(), &mut context.tunnel, frame, &mut self.gtp_outputs);
     }
 }

@@ -7,7 +7,7 @@ use gannet_machine::trace::Quiet;
 use gannet_machine::{Batch, Input, Machine, Output, Peer, Port, Surroundings};
 use gannet_node::bss::radio::Radio;
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
-use gannet_node::ggsn::{ApnConfig, Ggsn, GgsnConfig, Ipv6Config, PORT_GTP_C, PORT_GTP_U, PORT_TUN};
+use gannet_node::ggsn::{ApnConfig, Ggsn, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_TUN, Ranges};
 use gannet_node::ms::{self, Ms, MsCommand, MsConfig, MsEvent};
 use gannet_node::sgsn::{self, GgsnPeer, Sgsn, SgsnCommand, SgsnConfig};
 use gannet_proto::bearer::Bearer;
@@ -114,12 +114,9 @@ impl World {
         let bss_cells =
             cells.iter().zip(2..).map(|(id, bvci)| CellConfig::new(Nsei(100), Bvci(bvci), *id)).collect();
         let apn = ApnConfig {
-            name: "internet".parse().unwrap(),
-            prefix: Ipv4Addr::new(10, 0, 0, 0),
-            prefix_length: 24,
-            static_addresses: false,
-            sequence_numbers: true,
+            v6: Ranges::dynamic("2001:db8::".parse().unwrap(), 56),
             dns: [Some(Ipv4Addr::new(8, 8, 8, 8)), None],
+            ..ApnConfig::with_ipv4("internet".parse().unwrap(), Ipv4Addr::new(10, 0, 0, 0), 24)
         };
         let sgsn = SgsnConfig {
             gtp_address: SGSN_GN,
@@ -127,8 +124,7 @@ impl World {
             mobiles_max: 64,
             ..SgsnConfig::default()
         };
-        let ipv6 = vec![Ipv6Config { apn: 0, prefix: "2001:db8::".parse().unwrap(), prefix_length: 56 }];
-        let ggsn = GgsnConfig { ipv6, ..GgsnConfig::new(GGSN, vec![apn]) };
+        let ggsn = GgsnConfig::new(GGSN, vec![apn]);
         let mut mobiles = MsConfig::new(MOBILES, "001010000000001".parse().unwrap(), cells);
         choose(&mut mobiles);
         let cells = bss::Config::new(vec![vc], bss_cells);

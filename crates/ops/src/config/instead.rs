@@ -31,11 +31,6 @@ pub(super) fn of_line(element: &str, node: Node, words: &[&str]) -> Vec<String> 
         ("ggsn", Node::Ggsn, ["gtp", "control-ip" | "user-ip", address]) => {
             vec![format!("gtp bind-ip {address}")]
         }
-        ("ggsn", Node::Apn, ["gtpu-mode", "kernel-gtp"]) => lines(&["gtpu-mode tun"]),
-        ("ggsn", Node::Apn, ["type-support", "v6"]) => lines(&["type-support v4v6"]),
-        ("ggsn", Node::Apn, [family @ ("ip" | "ipv6"), "prefix", "static", prefix]) => {
-            vec![format!("{family} prefix dynamic {prefix}")]
-        }
         (_, Node::Line, ["login"]) => lines(&["line vty", " no login"]),
         _ => Vec::new(),
     }

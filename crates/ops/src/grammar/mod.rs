@@ -12,7 +12,7 @@ pub mod secrets;
 mod terms;
 
 pub use common::HELP;
-pub use pattern::ipv4_prefix;
+pub use pattern::{ipv4_prefix, ipv6_prefix};
 pub use terms::{Args, CommandError, Edit, Problem, SessionAction};
 
 use crate::metrics::text::Statistics;

@@ -6,7 +6,7 @@
 //! | `word` | itself or a beginning of it |
 //! | `<a-b>` | a decimal number from a to b |
 //! | `A.B.C.D`, `X:X::X:X` | an IPv4 or IPv6 address |
-//! | `A.B.C.D/M` | an IPv4 prefix |
+//! | `A.B.C.D/M`, `X:X::X:X/M` | an IPv4 or IPv6 prefix |
 //! | `NAME` (capitals) | any one word |
 //! | `.TEXT` | the rest of the line |
 //! | `(a\|b\|<0-3>)` | one of these |
@@ -27,6 +27,8 @@ pub(crate) enum Atom {
     Ipv6,
     /// An IPv4 address and the length of its prefix.
     Ipv4Prefix,
+    /// An IPv6 address and the length of its prefix.
+    Ipv6Prefix,
     /// Any word, under the name that the pattern gives it.
     Name(String),
     /// The rest of the line.
@@ -60,6 +62,7 @@ impl Atom {
             "A.B.C.D" => Self::Ipv4,
             "X:X::X:X" => Self::Ipv6,
             "A.B.C.D/M" => Self::Ipv4Prefix,
+            "X:X::X:X/M" => Self::Ipv6Prefix,
             _ if text.starts_with('.') => Self::Rest(text.to_owned()),
             _ if text.starts_with(|c: char| c.is_ascii_uppercase()) => Self::Name(text.to_owned()),
             _ => Self::Word(text.to_owned()),
@@ -78,6 +81,7 @@ impl Atom {
             Self::Ipv4 => word.parse::<Ipv4Addr>().is_ok().then_some(Fit::Typed),
             Self::Ipv6 => word.parse::<Ipv6Addr>().is_ok().then_some(Fit::Typed),
             Self::Ipv4Prefix => ipv4_prefix(word).map(|_| Fit::Typed),
+            Self::Ipv6Prefix => ipv6_prefix(word).map(|_| Fit::Typed),
             Self::Name(_) => Some(Fit::Any),
             Self::Rest(_) => Some(Fit::Rest),
         }
@@ -92,6 +96,7 @@ impl Atom {
             Self::Ipv4 => all(|c| c.is_ascii_digit() || c == '.'),
             Self::Ipv6 => all(|c| c.is_ascii_hexdigit() || c == ':'),
             Self::Ipv4Prefix => all(|c| c.is_ascii_digit() || c == '.' || c == '/'),
+            Self::Ipv6Prefix => all(|c| c.is_ascii_hexdigit() || c == ':' || c == '/'),
             Self::Name(_) | Self::Rest(_) => true,
         }
     }
@@ -104,6 +109,7 @@ impl Atom {
             Self::Ipv4 => "A.B.C.D".to_owned(),
             Self::Ipv6 => "X:X::X:X".to_owned(),
             Self::Ipv4Prefix => "A.B.C.D/M".to_owned(),
+            Self::Ipv6Prefix => "X:X::X:X/M".to_owned(),
         }
     }
 
@@ -114,6 +120,7 @@ impl Atom {
             Self::Ipv4 => "an IPv4 address".to_owned(),
             Self::Ipv6 => "an IPv6 address".to_owned(),
             Self::Ipv4Prefix => "an IPv4 prefix (A.B.C.D/M)".to_owned(),
+            Self::Ipv6Prefix => "an IPv6 prefix (X:X::X:X/M)".to_owned(),
             Self::Word(_) | Self::Name(_) | Self::Rest(_) => self.text(),
         }
     }
@@ -165,6 +172,14 @@ pub fn ipv4_prefix(word: &str) -> Option<(Ipv4Addr, u8)> {
     Some((address.parse().ok()?, length))
 }
 
+/// The same of IPv6.
+#[must_use]
+pub fn ipv6_prefix(word: &str) -> Option<(Ipv6Addr, u8)> {
+    let (address, length) = word.split_once('/')?;
+    let length = u8::try_from(decimal(length)?).ok().filter(|length| *length <= 128)?;
+    Some((address.parse().ok()?, length))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,6 +209,8 @@ mod tests {
         assert_eq!(fit("A.B.C.D/M", "10.0.0.0/8"), Some(Fit::Typed));
         assert_eq!(fit("A.B.C.D/M", "10.0.0.0/33"), None);
         assert_eq!(fit("X:X::X:X", "::1"), Some(Fit::Typed));
+        assert_eq!(fit("X:X::X:X/M", "2001:780:44:2000:0:0:0:0/56"), Some(Fit::Typed));
+        assert_eq!(fit("X:X::X:X/M", "::1/129"), None);
         assert_eq!(fit("NAME", "*"), Some(Fit::Any));
     }
 }

@@ -112,8 +112,31 @@ pub fn ggsn(ggsn: &GgsnPeer) -> Group {
 #[must_use]
 pub fn apn(ggsn: &str, apn: &GgsnApn) -> Group {
     let mut group = Group::labelled(&APN, vec![("ggsn", ggsn.to_owned()), ("apn", apn.name.clone())]);
-    group.add(Metric::gauge("addresses_used", "addresses of the pool in use", apn.used));
-    group.add(Metric::gauge("addresses", "addresses of the pool", apn.size));
+    let of = &apn.counters;
+    for (name, help, value) in [
+        ("addresses_used", "IPv4 addresses of the pools in use", apn.ipv4.0),
+        ("addresses", "IPv4 addresses of the pools", apn.ipv4.1),
+        ("prefixes_used", "IPv6 prefixes of the pools in use", apn.ipv6.0),
+        ("prefixes", "IPv6 prefixes of the pools", apn.ipv6.1),
+        ("pdp_contexts", "PDP contexts", of.pdp_contexts),
+    ] {
+        group.add(Metric::gauge(name, help, value));
+    }
+    let volumes = of.volumes;
+    for (name, help, value) in [
+        ("created", "PDP contexts created", of.created),
+        ("deleted", "PDP contexts deleted", of.deleted),
+        ("idle", "PDP contexts that have ended for want of traffic", of.idle),
+        ("refused", "requests refused", of.refused),
+        ("n_pdu_downlink", "N-PDUs to mobiles", volumes.downlink_n_pdus),
+        ("octets_downlink", "octets of these", volumes.downlink_octets),
+        ("n_pdu_uplink", "N-PDUs of mobiles", volumes.uplink_n_pdus),
+        ("octets_uplink", "octets of these", volumes.uplink_octets),
+        ("n_pdu_uplink_dropped", "N-PDUs of mobiles that were dropped", of.uplink_dropped),
+        ("n_pdu_over_rate", "N-PDUs beyond the maximum bit rate", of.over_rate),
+    ] {
+        group.add(Metric::counter(name, help, value));
+    }
     group
 }
 

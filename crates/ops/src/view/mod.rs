@@ -18,18 +18,20 @@
 
 mod counters;
 mod gb;
+mod ggsn;
 mod links;
 mod mobile;
 mod node;
 
 pub use counters::{DropCount, Explanation, Why, drops};
 pub use gb::{Bvc, BvcStats, FlowControl, IpSns, NsBind, NsVc, NsVcStats, Nse};
+pub use ggsn::{ApnCounters, GgsnApn, GgsnContext, GgsnSgsn, GgsnSummary};
 pub use links::{Link, Llc, LlcSapi, Sndcp};
 pub use mobile::{
     AtSgsn, CachedSubscriber, Cell, MmContext, MmCounters, Mobile, PdpContext, Qos, Subscriber, Treatment,
     Volumes,
 };
-pub use node::{GgsnApn, GgsnPeer, GgsnSummary, SgsnSummary, Store, Table};
+pub use node::{GgsnPeer, SgsnSummary, Store, Table};
 
 use core::fmt;
 use core::net::SocketAddr;

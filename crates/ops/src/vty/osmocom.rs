@@ -1,16 +1,18 @@
-//! Which commands of osmo-sgsn are there, and why each other one is not.
+//! Which commands of osmo-sgsn and osmo-ggsn are there, and why each other one is not.
 //!
-//! `osmo-sgsn.commands` has what `osmo-sgsn --vty-ref-xml` of Debian 12 (1.9.0) prints, `NODE: PATTERN` a line, without Iu.
+//! `osmo-sgsn.commands` has what `osmo-sgsn --vty-ref-xml` of Debian 12 (1.9.0) prints, `NODE: PATTERN` a line, without Iu;
+//! `osmo-ggsn.commands` what `osmo-ggsn --vty-ref-xml` prints (1.9.0, too).
 //! A command is there where every line that its pattern permits is a command of ours in the node of the same name. What is
 //! refused or has no effect says so in the grammar; what is no command at all has its reason in [`ABSENT`].
 
-use crate::Sgsn;
+use crate::config::Element;
 use crate::grammar::pattern::{self, Atom, Token};
 use crate::grammar::{Action, Grammar, Node};
+use crate::{Ggsn, Sgsn};
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
 
-/// A command of osmo-sgsn.
+/// A command of one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Theirs {
     /// The node, as its prompt names it.
@@ -57,9 +59,21 @@ const ABSENT: &[(&str, &str, &str)] = &[
     ("view", "bssgp bvc", "it changes something, so it stands in the enable node."),
 ];
 
-/// The commands of the list.
+/// What is no command of our GGSN, beside [`ABSENT`].
+const ABSENT_GGSN: &[(&str, &str, &str)] = &[];
+
+/// The commands of osmo-sgsn's list.
 pub fn commands() -> impl Iterator<Item = Theirs> {
-    include_str!("osmo-sgsn.commands").lines().filter_map(|line| {
+    listed(include_str!("osmo-sgsn.commands"))
+}
+
+/// The commands of osmo-ggsn's list.
+pub fn ggsn_commands() -> impl Iterator<Item = Theirs> {
+    listed(include_str!("osmo-ggsn.commands"))
+}
+
+fn listed(text: &'static str) -> impl Iterator<Item = Theirs> {
+    text.lines().filter_map(|line| {
         let (node, pattern) = line.split_once(": ")?;
         Some(Theirs { node: node.to_owned(), pattern: pattern.to_owned() })
     })
@@ -104,20 +118,22 @@ impl Theirs {
     /// Our nodes in which it should be: one, or for what Osmocom has in all nodes the root of the configuration.
     fn nodes(&self) -> Vec<Node> {
         match self.node.as_str() {
-            "_common_cmds_" => vec![Node::Enable, Node::Config, Node::Sgsn],
+            "_common_cmds_" => vec![Node::Enable, Node::Config, Node::Line],
             name => Node::ALL.iter().copied().filter(|node| node.name() == name).collect(),
         }
     }
 
     /// What became of it.
     #[must_use]
-    pub fn fate(&self, grammar: &Grammar<Sgsn>) -> Fate {
+    pub fn fate<E: Element>(&self, grammar: &Grammar<E>) -> Fate {
         let nodes = self.nodes();
         let samples = samples(&self.pattern);
         let of_lines = nodes.iter().flat_map(|node| samples.iter().map(|line| fate_of(grammar, *node, line)));
         let fates: Vec<Fate> = of_lines.collect();
         if fates.is_empty() || fates.contains(&Fate::Unknown) {
-            return self.reason_in(ABSENT).map_or(Fate::Unknown, Fate::Absent);
+            let own = if E::NAME == Ggsn::NAME { ABSENT_GGSN } else { &[] };
+            let reason = self.reason_in(own).or_else(|| self.reason_in(ABSENT));
+            return reason.map_or(Fate::Unknown, Fate::Absent);
         }
         let is_there = |fate: &Fate| *fate == Fate::There;
         match fates.iter().copied().find(|fate| !is_there(fate)) {
@@ -135,7 +151,7 @@ impl Theirs {
     }
 }
 
-fn fate_of(grammar: &Grammar<Sgsn>, node: Node, line: &[String]) -> Fate {
+fn fate_of<E: Element>(grammar: &Grammar<E>, node: Node, line: &[String]) -> Fate {
     let words: Vec<&str> = line.iter().map(String::as_str).collect();
     let Ok((command, _)) = grammar.find(node, &words) else { return Fate::Unknown };
     match command.action() {
@@ -181,6 +197,7 @@ fn sample(atom: &Atom) -> String {
         Atom::Ipv4 => "192.0.2.1".to_owned(),
         Atom::Ipv6 => "2001:db8::1".to_owned(),
         Atom::Ipv4Prefix => "192.0.2.0/24".to_owned(),
+        Atom::Ipv6Prefix => "2001:db8::/56".to_owned(),
         Atom::Name(name) => match name.as_str() {
             "IMSI" | "IMSIPRE" => "001010000000001".to_owned(),
             "TNNNN" => "T3312".to_owned(),
@@ -221,19 +238,44 @@ These differ:
 | `show ns stats`, `show ggsn`, `show subscriber all` and their like | of our own |
 ";
 
-/// The table of all of them, for `docs/vty.md`.
+const HEAD_GGSN: &str = "
+## osmo-ggsn's commands
+
+What `osmo-ggsn --vty-ref-xml` of Debian 12 (1.9.0) lists, node by node, and what became of it here. `mtu`, which later versions
+have, is there, too. Its prompt begins with `OsmoGGSN` whatever `hostname` says, as osmo-sgsn's does.
+
+Each line that `show pdp-context`, `show ggsn` and `show sgsn` of osmo-ggsn print has its labels and its order here. More may follow at the
+end of a line and between lines. These differ:
+
+| command | difference |
+|---|---|
+| `type-support v4` and a mobile that asks for both versions | it gets IPv4 with cause 129 (new PDP type due to network preference); osmo-ggsn refuses it with cause 220 |
+| `type-support v4` and `type-support v6` without `v4v6` | a mobile that asks for both gets IPv4 with cause 130 (single address bearer only) |
+| `ip prefix static`, `ipv6 prefix static` | mobiles that ask for an address of it have it; osmo-ggsn says that they are not supported |
+| `gtpu-mode kernel-gtp` | the same path serves both modes; a remark at the start says so |
+| `ip dns`, `ipv6 dns` and IPCP | what a mobile asks for without knowing it is answered by Configure-Nak (RFC 1877), not by Configure-Ack with other values |
+| `show ggsn` | the access points have their devices and pools |
+";
+
+/// The tables of all of them, for `docs/vty.md`.
 #[must_use]
 pub fn table() -> String {
-    let grammar = Grammar::<Sgsn>::new();
+    let mut text = HEAD.to_owned();
+    table_of(&mut text, &Grammar::<Sgsn>::new(), commands());
+    text.push_str(HEAD_GGSN);
+    table_of(&mut text, &Grammar::<Ggsn>::new(), ggsn_commands());
+    text
+}
+
+fn table_of<E: Element>(text: &mut String, grammar: &Grammar<E>, commands: impl Iterator<Item = Theirs>) {
     let mut there: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut others: Vec<(String, String, Fate)> = Vec::new();
-    for theirs in commands() {
-        match theirs.fate(&grammar) {
+    for theirs in commands {
+        match theirs.fate(grammar) {
             Fate::There => there.entry(theirs.node).or_default().push(theirs.pattern),
             fate => others.push((theirs.node, theirs.pattern, fate)),
         }
     }
-    let mut text = HEAD.to_owned();
     let count: usize = there.values().map(Vec::len).sum();
     let _ = write!(text, "\n### There: {count}\n\n");
     for (node, patterns) in there {
@@ -252,7 +294,6 @@ pub fn table() -> String {
         };
         let _ = writeln!(text, "| {node} | `{}` | {what} |", shortened(&pattern).replace('|', "\\|"));
     }
-    text
 }
 
 /// A long list of alternatives is not worth its place.
@@ -286,7 +327,7 @@ mod tests {
 
     #[test]
     fn who_is_neither_here_nor_excused_is_found() {
-        let grammar = Grammar::new();
+        let grammar = Grammar::<Sgsn>::new();
         let fate = |node: &str, pattern: &str| {
             Theirs { node: node.to_owned(), pattern: pattern.to_owned() }.fate(&grammar)
         };
@@ -298,5 +339,12 @@ mod tests {
         assert!(matches!(fate("config-ns", "bind (fr|udp) ID"), Fate::Partly(_)));
         assert_eq!(fate("config-ns-nse", "nsvc udp BIND A.B.C.D <1-65535>"), Fate::There);
         assert!(matches!(fate("view", "show alarms"), Fate::Absent(_)));
+        let ggsn = Grammar::<Ggsn>::new();
+        let fate = |node: &str, pattern: &str| {
+            Theirs { node: node.to_owned(), pattern: pattern.to_owned() }.fate(&ggsn)
+        };
+        assert_eq!(fate("config-ggsn-apn", "no (ip|ipv6) dns <0-1>"), Fate::There);
+        assert_eq!(fate("config-ggsn-apn", "ipv6 prefix (static|dynamic) X:X::X:X/M"), Fate::There);
+        assert!(matches!(fate("config-ggsn", "gtp user-ip A.B.C.D"), Fate::Refused(_)));
     }
 }

@@ -40,8 +40,9 @@ file that is open.
 | SGSN | the first line `gtp-version 0` | the size of a table: that of contexts of GTPv0 at a driver |
 | SGSN | `ingress`, `gb-output`, `busy-poll`, `core`, `socket-buffer` | programs, rings and memory of the kernel |
 | SGSN | `gtp state-dir`, `store` | a file that is open |
-| GGSN | `gtp bind-ip`, `gtp bind-ipv6`, `ip ifconfig`, `ipv6 ifconfig` | an address |
-| GGSN | `tun-device`; a new `apn` or `ggsn`, or one that was shut down at the start | a device |
+| GGSN | `gtp bind-ip`, `gtp bind-ipv6`, `ip ifconfig`, `ipv6 ifconfig`, `ipv6 link-local` of the device | an address |
+| GGSN | `max-pdp-contexts` | the size of a table |
+| GGSN | `tun-device`, `ipup-script`, `ipdown-script`, `mtu … apply`; a new `apn` or `ggsn`, or one that was shut down at the start | a device |
 | GGSN | `ip prefix`, `ipv6 prefix`, `type-support`, `ip static` | the size of a table: that of addresses |
 | GGSN | `gtp state-dir` | a file that is open |
 | BSS emulator | addresses, cells, mobiles, their cards, QoS and compression | tables, and what mobiles are made of |

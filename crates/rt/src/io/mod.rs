@@ -8,6 +8,7 @@ mod stream;
 mod tun;
 
 use crate::busy::Busy;
+use crate::gateway::Forwarder;
 use crate::log::LogSink;
 use crate::messages::{BATCH, Messages};
 use crate::netlink::Monitor;
@@ -124,6 +125,8 @@ pub(crate) struct Io {
     pub(crate) xdp: Option<Xdp>,
     /// The classifier of sockets that share a port.
     pub(crate) filter: Option<Reuseport>,
+    /// What forwards at the driver, for each machine that has it.
+    pub(crate) forwarders: Vec<Forwarder>,
     /// That a rule was refused has been said.
     refusal_told: bool,
     /// That a device cannot do all that it was asked for has been said.
@@ -181,6 +184,7 @@ impl Io {
             umem,
             xdp: None,
             filter: None,
+            forwarders: Vec::new(),
             refusal_told: false,
             missing_told: false,
             monitor: None,

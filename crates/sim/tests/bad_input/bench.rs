@@ -66,14 +66,7 @@ pub fn config(seed: u64) -> WorldConfig {
         ggsns: vec![GgsnPeer { number: 0, address: GGSN_GN, version: gannet_proto::gtp::Version::V1 }],
         ..SgsnConfig::default()
     };
-    let apn = ApnConfig {
-        name: "internet".parse().unwrap(),
-        prefix: Ipv4Addr::new(10, 0, 0, 0),
-        prefix_length: 24,
-        static_addresses: false,
-        sequence_numbers: true,
-        dns: [None, None],
-    };
+    let apn = ApnConfig::with_ipv4("internet".parse().unwrap(), Ipv4Addr::new(10, 0, 0, 0), 24);
     let bss = bss::Config::new((0..2).map(vc).collect(), bss_cells.collect());
     let mut ms = MsConfig::new(MOBILES, imsi(0), cells);
     ms.delivery = NPduDelivery::Event;

@@ -55,14 +55,7 @@ fn a_restart_ends_the_contexts_of_that_ggsn_and_they_come_back() {
     bench.interval = None;
     bench.run(1);
     let before = bench.snapshot();
-    let apn = ApnConfig {
-        name: "internet".parse().unwrap(),
-        prefix: Ipv4Addr::new(10, 1, 0, 0),
-        prefix_length: 24,
-        static_addresses: false,
-        sequence_numbers: true,
-        dns: [None, None],
-    };
+    let apn = ApnConfig::with_ipv4("internet".parse().unwrap(), Ipv4Addr::new(10, 1, 0, 0), 24);
     let restarted = GgsnConfig { restart_counter: 1, ..GgsnConfig::new(GGSN_GN, vec![apn]) };
     bench.world.restart_ggsn(Ggsn::new(restarted).unwrap());
     bench.ms_events.clear();

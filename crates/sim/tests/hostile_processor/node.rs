@@ -109,14 +109,7 @@ pub struct Node {
 fn config() -> WorldConfig {
     let id = CellId { rai: Rai { plmn: Plmn::new(1, 1, false), lac: 1, rac: 1 }, ci: 100 };
     let vc = VcConfig { nsei: NSEI, nsvci: Nsvci(201), port: gb_port(0), peer: SGSN_GB };
-    let apn = ApnConfig {
-        name: "internet".parse().unwrap(),
-        prefix: Ipv4Addr::new(10, 0, 0, 0),
-        prefix_length: 24,
-        static_addresses: false,
-        sequence_numbers: true,
-        dns: [None, None],
-    };
+    let apn = ApnConfig::with_ipv4("internet".parse().unwrap(), Ipv4Addr::new(10, 0, 0, 0), 24);
     WorldConfig {
         seed: 1,
         frames: 2048,

@@ -17,6 +17,10 @@ pub mod identifier {
     pub const CHAP: u16 = 0xc223;
     /// IP control protocol (RFC 1332, with the name servers of RFC 1877).
     pub const IPCP: u16 = 0x8021;
+    /// DNS server IPv6 address: empty to ask, sixteen octets to answer.
+    pub const DNS_SERVER_IPV6: u16 = 0x0003;
+    /// IPv4 link MTU: empty to ask, two octets to answer.
+    pub const IPV4_LINK_MTU: u16 = 0x0010;
     /// DNS server IPv4 address: empty to ask, four octets to answer.
     pub const DNS_SERVER_IPV4: u16 = 0x000d;
 }
@@ -35,20 +39,49 @@ pub struct PcoOption {
 /// # Errors
 /// `Truncated` where there is no first octet or an option reaches beyond the end.
 pub fn parse(octets: &[u8]) -> Result<Vec<PcoOption>, DecodeError> {
+    match read(octets) {
+        (options, None) => Ok(options),
+        (_, Some(error)) => Err(error),
+    }
+}
+
+/// Reads the options that stand before the first fault: what a mobile says there is to be answered whatever follows.
+#[must_use]
+pub fn readable(octets: &[u8]) -> Vec<PcoOption> {
+    read(octets).0
+}
+
+fn read(octets: &[u8]) -> (Vec<PcoOption>, Option<DecodeError>) {
     const IE: &str = "Protocol Configuration Options";
     let mut r = crate::Reader::new(octets);
-    let first = r.u8(IE)?;
+    let mut options = Vec::new();
+    let first = match r.u8(IE) {
+        Ok(first) => first,
+        Err(error) => return (options, Some(error)),
+    };
     // Configuration protocol 0, PPP for IP, is the only one; others are read alike.
     if first & 0x80 == 0 {
-        return Err(DecodeError::new(IE, 0, DecodeErrorKind::BadValue(u32::from(first))));
+        return (options, Some(DecodeError::new(IE, 0, DecodeErrorKind::BadValue(u32::from(first)))));
     }
-    let mut options = Vec::new();
-    while !r.is_empty() {
+    let mut option = || -> Result<(PcoOption, bool), DecodeError> {
         let identifier = r.u16(IE)?;
         let len = usize::from(r.u8(IE)?);
-        options.push(PcoOption { identifier, content: r.take(len, IE)?.to_vec() });
+        Ok((PcoOption { identifier, content: r.take(len, IE)?.to_vec() }, r.is_empty()))
+    };
+    if octets.len() == 1 {
+        return (options, None);
     }
-    Ok(options)
+    loop {
+        match option() {
+            Ok((option, is_last)) => {
+                options.push(option);
+                if is_last {
+                    return (options, None);
+                }
+            }
+            Err(error) => return (options, Some(error)),
+        }
+    }
 }
 
 /// Writes options. Content beyond 255 octets has no length field that could say so: such an option is left out.
@@ -84,5 +117,8 @@ mod tests {
         assert!(parse(&[0x80, 0x80]).is_err());
         assert!(parse(&[0x80, 0x80, 0x21, 1]).is_err());
         assert_eq!(parse(&[0x80]), Ok(Vec::new()));
+        assert_eq!(readable(&octets), options);
+        assert_eq!(readable(&octets[..octets.len() - 1]), options[..1]);
+        assert_eq!((readable(&[]), readable(&[0])), (Vec::new(), Vec::new()));
     }
 }

@@ -153,8 +153,7 @@ fn an_address_of_a_mobile_is_none_of_an_sgsn() {
     let six: IpAddr = "2001:db8:17::2".parse().unwrap();
     let mut net = Net::new(|config| {
         config.second_address = Some(OWN_SIX);
-        config.ipv6 =
-            vec![Ipv6Config { apn: 1, prefix: "2001:db8:17::".parse().unwrap(), prefix_length: 48 }];
+        config.apns[1].v6 = Ranges::dynamic("2001:db8:17::".parse().unwrap(), 48);
     });
     let created = net.create(create_request(1, "internet")).unwrap();
     let own = IpAddr::from(address_of(&created));

@@ -71,7 +71,7 @@ fn garbage_and_malformed_requests() {
 /// Damaged, cut and shuffled messages by the thousand: nothing panics, and nothing is left behind.
 #[test]
 fn damaged_messages() {
-    let mut net = Net::new(|config| config.apns[0].prefix_length = 16);
+    let mut net = Net::new(|config| set_network(config, 0, None, 16));
     let mut dice = gannet_machine::rng::Rng::seeded(42);
     let update = UpdateRequest {
         teid_data: Some(Teid(1)),

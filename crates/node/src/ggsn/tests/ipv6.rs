@@ -8,18 +8,18 @@ const PREFIX: &str = "2001:db8:0:10::";
 /// The access point "internet" has five prefixes of 64 bits, "small" none.
 fn net() -> Net {
     let prefix = PREFIX.parse().unwrap();
-    Net::new(|config| config.ipv6 = vec![Ipv6Config { apn: 0, prefix, prefix_length: 61 }])
+    Net::new(|config| config.apns[0].v6 = Ranges::dynamic(prefix, 61))
 }
 
-fn request(n: u16, apn: &str, address: EndUserAddress) -> CreateRequest {
+pub(super) fn request(n: u16, apn: &str, address: EndUserAddress) -> CreateRequest {
     CreateRequest { end_user_address: Some(address), ..create_request(n, apn) }
 }
 
-fn v6(text: &str) -> Ipv6Addr {
+pub(super) fn v6(text: &str) -> Ipv6Addr {
     text.parse().unwrap()
 }
 
-fn packet_v6(source: Ipv6Addr, destination: Ipv6Addr) -> Vec<u8> {
+pub(super) fn packet_v6(source: Ipv6Addr, destination: Ipv6Addr) -> Vec<u8> {
     [&[0x60, 0, 0, 0, 0, 0, 17, 64][..], &source.octets(), &destination.octets()].concat()
 }
 
@@ -62,7 +62,7 @@ fn both_versions_in_one_context() {
     for n in 4..=7 {
         net.create(request(n, "internet", both.clone())).unwrap();
     }
-    let used = |net: &Net| net.ggsn.access_points().next().map(|(_, pool)| pool.used());
+    let used = |net: &Net| net.ggsn.access_points().next().map(|point| point.ipv4_use().0);
     assert_eq!(used(&net), Some(5));
     assert_eq!(net.create(request(8, "internet", both)), Err(Cause::AllDynamicAddressesOccupied));
     assert_eq!(used(&net), Some(5));
@@ -85,14 +85,14 @@ fn static_addresses_of_ipv6() {
 #[test]
 fn a_prefix_of_no_use_is_refused() {
     let prefix = PREFIX.parse().unwrap();
-    for (prefix_length, apn) in [(64, 0), (41, 0)] {
+    for prefix_length in [64, 41] {
         let mut config = GgsnConfig::new(GGSN, vec![super::apn("internet", 0, 24)]);
-        config.ipv6 = vec![Ipv6Config { apn, prefix, prefix_length }];
+        config.apns[0].v6 = Ranges::dynamic(prefix, prefix_length);
         assert_eq!(Ggsn::new(config).map(|_| ()), Err(GgsnConfigError::Ipv6PrefixLength(0)));
     }
 }
 
-fn advertised(sent: &[Sent]) -> Vec<RouterAdvertisement> {
+pub(super) fn advertised(sent: &[Sent]) -> Vec<RouterAdvertisement> {
     let t_pdu = |(port, _, octets): &Sent| {
         assert_eq!(*port, PORT_GTP_U);
         RouterAdvertisement::parse(&octets[GPdu::parse(octets).unwrap().2]).unwrap()
@@ -101,9 +101,9 @@ fn advertised(sent: &[Sent]) -> Vec<RouterAdvertisement> {
 }
 
 /// Nobody answers an Echo Request here.
-fn advertising() -> Net {
+pub(super) fn advertising() -> Net {
     Net::new(|config| {
-        config.ipv6 = vec![Ipv6Config { apn: 0, prefix: PREFIX.parse().unwrap(), prefix_length: 61 }];
+        config.apns[0].v6 = Ranges::dynamic(PREFIX.parse().unwrap(), 61);
         config.echo_interval = Duration::ZERO;
     })
 }

@@ -1,21 +1,28 @@
 //! A GGSN and the far end of its Gn interface: messages and G-PDUs as an SGSN sends and reads them.
 
 mod addresses;
+mod endings;
 mod hostile;
 mod ipv6;
+mod link;
 mod moves;
+mod options;
 mod peers;
 mod profiles;
+mod rules;
 mod secondary;
 mod static_addresses;
+mod traffic;
+mod types;
 
 use super::*;
-use core::net::SocketAddr;
+use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use gannet_machine::Surroundings;
 use gannet_machine::drops::{Drop, DropCounters};
 use gannet_machine::frame::Frame;
-use gannet_machine::time::Instant;
+use gannet_machine::time::{Duration, Instant};
 use gannet_machine::trace::{Category, Level, Owner, TraceSink};
+use gannet_proto::gtp::{ListedPeer, SourceCheck};
 use gannet_wire::gtp::header::{Header, message_type};
 use gannet_wire::gtp::v1c::{
     CreateRequest, CreateResponse, Created, DeleteRequest, DeleteResponse, EchoResponse, ErrorIndication,
@@ -32,14 +39,18 @@ const OTHER_SGSN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 3));
 const HOST: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 
 fn apn(name: &str, third: u8, prefix_length: u8) -> ApnConfig {
+    let network = Ipv4Addr::new(10, 0, third, 0);
     ApnConfig {
-        name: name.parse().unwrap(),
-        prefix: Ipv4Addr::new(10, 0, third, 0),
-        prefix_length,
         static_addresses: true,
-        sequence_numbers: true,
         dns: [Some(Ipv4Addr::new(192, 0, 2, 53)), None],
+        ..ApnConfig::with_ipv4(name.parse().unwrap(), network, prefix_length)
     }
+}
+
+/// The dynamic addresses of an access point, or how many there are.
+fn set_network(config: &mut GgsnConfig, apn: usize, address: Option<Ipv4Addr>, length: u8) {
+    let dynamic = config.apns[apn].v4.dynamic.as_mut().unwrap();
+    *dynamic = Network { address: address.unwrap_or(dynamic.address), length };
 }
 
 /// Keeps what was dropped, and the lines that an operator reads by default.
@@ -47,11 +58,13 @@ fn apn(name: &str, third: u8, prefix_length: u8) -> ApnConfig {
 struct Kept {
     drops: DropCounters,
     lines: Vec<String>,
+    /// Keeps all lines.
+    all: bool,
 }
 
 impl TraceSink for Kept {
     fn enabled(&self, _: Category, level: Level) -> bool {
-        level >= Level::Notice
+        self.all || level >= Level::Notice
     }
     fn line(&mut self, _: Category, _: Level, line: core::fmt::Arguments<'_>) {
         self.lines.push(line.to_string());
@@ -66,6 +79,8 @@ struct Net {
     around: Surroundings<Kept>,
     next_sequence: u16,
     events: Vec<GgsnEvent>,
+    /// For the driver.
+    rules: Vec<ForwardChange>,
 }
 
 /// What the GGSN sends: port, peer, octets.
@@ -77,7 +92,13 @@ impl Net {
         config.restart_counter = 7;
         change(&mut config);
         let around = Surroundings::new(1, 128, Kept::default());
-        Self { ggsn: Ggsn::new(config).unwrap(), around, next_sequence: 0, events: Vec::new() }
+        Self {
+            ggsn: Ggsn::new(config).unwrap(),
+            around,
+            next_sequence: 0,
+            events: Vec::new(),
+            rules: Vec::new(),
+        }
     }
 
     fn give(&mut self, input: Input<GgsnCommand>) -> Vec<Sent> {
@@ -90,7 +111,8 @@ impl Net {
         while let Some(output) = outputs.pop() {
             match output {
                 Output::Transmit { port, peer, frame } => sent.push((port, peer, frame.to_vec())),
-                Output::Classify(_) | Output::Disconnect(_) => {}
+                Output::Classify(change) => self.rules.push(change),
+                Output::Disconnect(_) => {}
                 Output::Event(event) => self.events.push(event),
             }
         }
@@ -168,7 +190,7 @@ impl Net {
         self.run_until(self.around.now + Duration::from_secs(3600));
         assert_eq!((self.ggsn.context_count(), self.ggsn.paths().len()), (0, 0));
         assert_eq!((self.ggsn.outstanding(), self.ggsn.answers()), (0, 0));
-        assert!(self.ggsn.access_points().all(|(_, pool)| pool.used() == 0));
+        assert!(self.ggsn.access_points().all(|point| (point.ipv4_use().0, point.ipv6_use().0) == (0, 0)));
         assert_eq!(self.around.frames.free(), self.around.frames.capacity());
         assert!(self.around.timers.is_empty());
         let counters = self.ggsn.counters();
@@ -361,7 +383,7 @@ fn full_pools_and_a_full_table() {
     // The address that was refused is free again once there is room.
     assert_eq!(net.delete(first.teid_control, 5).1, Cause::RequestAccepted);
     assert_eq!(address_of(&net.create(create_request(3, "small")).unwrap()), address_of(&first));
-    let used: Vec<u32> = net.ggsn.access_points().map(|(_, pool)| pool.used()).collect();
+    let used: Vec<u32> = net.ggsn.access_points().map(|point| point.ipv4_use().0).collect();
     assert_eq!(used, [1, 1]);
 }
 
@@ -564,7 +586,10 @@ fn configurations_that_are_refused() {
         change(&mut config);
         Ggsn::new(config).unwrap_err()
     };
-    assert_eq!(refused(|config| config.apns[1].prefix_length = 31), GgsnConfigError::PrefixLength(1));
+    assert_eq!(
+        refused(|config| config.apns[1].v4 = Ranges::dynamic([10, 0, 1, 0].into(), 31)),
+        GgsnConfigError::PrefixLength(1)
+    );
     assert_eq!(
         refused(|config| config.apns[1].name = "INTERNET".parse().unwrap()),
         GgsnConfigError::DuplicateName(1)
@@ -593,7 +618,7 @@ fn what_an_operator_changes_holds_at_once() {
     changed.echo_interval = Duration::from_secs(5);
     net.ggsn.reconfigure(&mut net.around.context(), &changed);
     assert_eq!(sequence_of(&mut net), None, "no g-pdu tx-sequence-numbers");
-    assert_eq!(net.ggsn.access_points().next().unwrap().0.dns, [Some(HOST), None]);
+    assert_eq!(net.ggsn.access_points().next().unwrap().config().dns, [Some(HOST), None]);
     let other = net.create(create_request(2, "unheard-of")).unwrap();
     assert_eq!(net.ggsn.context(imsi(2), Nsapi(5)).unwrap().apn, 0, "default-apn");
     let until = net.around.now + Duration::from_secs(6);

@@ -18,8 +18,8 @@ impl Net {
 fn a_create_that_is_refused_leaves_the_context_that_it_would_replace() {
     let mut net = Net::new(|config| {
         config.apns[0].static_addresses = false;
-        config.apns[0].prefix_length = 16;
-        config.apns[1].prefix = Ipv4Addr::new(10, 1, 0, 0);
+        set_network(config, 0, None, 16);
+        set_network(config, 1, Some(Ipv4Addr::new(10, 1, 0, 0)), 30);
     });
     let created = net.create(create_request(1, "internet")).unwrap();
     net.create(create_request(2, "small")).unwrap();
@@ -198,11 +198,10 @@ fn version_0_takes_no_address_of_ipv6() {
 fn who_is_not_listed_has_half_of_prefixes_and_paths() {
     let mut net = Net::new(|config| {
         listing(config, &[(SGSN, None)]);
-        config.apns[0].prefix_length = 16;
-        config.apns[1].prefix = Ipv4Addr::new(10, 1, 0, 0);
-        config.ipv6 =
-            vec![Ipv6Config { apn: 1, prefix: "2001:db8:17::".parse().unwrap(), prefix_length: 61 }];
-        config.apns[1].prefix_length = 24;
+        set_network(config, 0, None, 16);
+        set_network(config, 1, Some(Ipv4Addr::new(10, 1, 0, 0)), 30);
+        config.apns[1].v6 = Ranges::dynamic("2001:db8:17::".parse().unwrap(), 61);
+        set_network(config, 1, None, 24);
     });
     let six = |n, from| CreateRequest {
         end_user_address: Some(EndUserAddress::Ipv6(None)),

@@ -48,7 +48,7 @@ impl Net {
     pub(super) fn state(&self) -> String {
         let contexts: Vec<_> = self.ggsn.contexts().collect();
         let paths: Vec<_> = self.ggsn.paths().iter().collect();
-        let used: Vec<u32> = self.ggsn.access_points().map(|(_, pool)| pool.used()).collect();
+        let used: Vec<u32> = self.ggsn.access_points().map(|point| point.ipv4_use().0).collect();
         let GgsnCounters { created, updated, deleted, uplink, downlink, .. } = *self.ggsn.counters();
         format!("{contexts:?} {paths:?} {used:?} {created} {updated} {deleted} {uplink:?} {downlink:?}")
     }
@@ -534,8 +534,8 @@ fn after_a_restart_former_endpoints_are_unknown() {
 fn contexts_of_a_peer_are_limited_and_those_who_are_not_listed_have_half() {
     let mut net = Net::new(|config| {
         listing(config, &[(SGSN, Some(2)), (OTHER_SGSN, None)]);
-        config.apns[0].prefix_length = 29;
-        config.apns[1].prefix_length = 24;
+        set_network(config, 0, None, 29);
+        set_network(config, 1, None, 24);
         config.context_limit = 8;
     });
     let accepted = Cause::RequestAccepted;

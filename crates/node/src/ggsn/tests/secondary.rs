@@ -27,7 +27,12 @@ pub(super) fn any_template() -> Option<Vec<u8>> {
 
 impl Net {
     /// Asks for a context beside that of NSAPI 5 of subscriber 1.
-    fn secondary(&mut self, nsapi: u8, linked: u8, tft: Option<Vec<u8>>) -> Result<Created, Cause> {
+    pub(super) fn secondary(
+        &mut self,
+        nsapi: u8,
+        linked: u8,
+        tft: Option<Vec<u8>>,
+    ) -> Result<Created, Cause> {
         let linked_to = self.ggsn.context(imsi(1), Nsapi(linked));
         let first = linked_to.map_or(Teid(0x0123_4567), |first| first.control_teid);
         let request = CreateRequest {
@@ -51,7 +56,7 @@ impl Net {
         Ok(CreateResponse { teid_control: Some(first), ..response }.created().unwrap())
     }
 
-    fn update(&mut self, nsapi: u8, tft: Option<Vec<u8>>) -> Cause {
+    pub(super) fn update(&mut self, nsapi: u8, tft: Option<Vec<u8>>) -> Cause {
         let teid = self.ggsn.context(imsi(1), Nsapi(nsapi)).unwrap().control_teid;
         let request = UpdateRequest {
             teid_data: Some(sgsn_data(nsapi)),
@@ -115,7 +120,7 @@ fn a_context_outlives_that_to_which_it_was_linked() {
     // Another one may be without a template now, and has the same address.
     net.secondary(7, 6, None).unwrap();
     assert_eq!(net.way_of(80, 0), Some(sgsn_data(7)));
-    let (_, used) = net.ggsn.access_points().next().map(|(_, pool)| ((), pool.used())).unwrap();
+    let (used, _) = net.ggsn.access_points().next().unwrap().ipv4_use();
     assert_eq!(used, 1);
     // All of them go at once.
     let teid = net.ggsn.context(imsi(1), Nsapi(6)).unwrap().control_teid;

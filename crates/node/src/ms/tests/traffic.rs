@@ -196,7 +196,15 @@ fn routers_are_asked_for_three_times_until_one_answers() {
         assert!(n_pdus(&mut bench).1.is_empty());
         bench.pass(Duration::from_secs(4 * after));
         let (source, destination, hop_limit, prefixes) = (v6("fe80::1"), ALL_NODES, 64, Vec::new());
-        let told = RouterAdvertisement { source, destination, hop_limit, lifetime_s, prefixes };
+        let told = RouterAdvertisement {
+            source,
+            destination,
+            hop_limit,
+            lifetime_s,
+            mtu: None,
+            prefixes,
+            dns: None,
+        };
         downlink(&mut bench, &mut SndcpNsapi::new(NSAPI, Sapi::DATA3), 500, &told.to_vec());
         bench.pass(Duration::from_secs(40));
         assert_eq!(n_pdus(&mut bench).1, vec![asks.clone(); asked_again], "{lifetime_s} {after}");

@@ -1,86 +1,16 @@
-//! The commands of the GGSN, and how its configuration is written.
+//! The commands of a GGSN as a whole, and what may be asked of it.
 
-use super::{ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, Ipv6Prefix, Prefix, StaticMobile};
+use super::edit::{GgsnEdit, ggsn_here};
+use super::{ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, access_point, addresses, user_plane};
 use crate::Ggsn;
-use crate::config::ConfigText;
 use crate::config::gtp::{self, Gn, HasGn};
 use crate::grammar::common::OPERATING;
-use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node, ipv4_prefix};
-use core::fmt::Display;
+use crate::grammar::{Action, Args, CommandError, Grammar, Node};
+use core::net::IpAddr;
 use gannet_wire::id::Nsapi;
 
-type Done = Result<(), CommandError>;
-type GgsnEdit<'a> = Edit<'a, GgsnConfig>;
-
-/// Writes one `ggsn NAME` node.
-pub(super) fn write(ggsn: &GgsnInstance, text: &mut ConfigText) {
-    text.node(format_args!("ggsn {}", ggsn.name), |text| {
-        if let Some(description) = &ggsn.description {
-            text.line(format_args!("description {description}"));
-        }
-        if let Some(directory) = &ggsn.gtp_state_dir {
-            text.line(format_args!("gtp state-dir {directory}"));
-        }
-        if let Some(address) = ggsn.gtp_bind_ip {
-            text.line(format_args!("gtp bind-ip {address}"));
-        }
-        ggsn.gn.write("gtp bind-ipv6", text);
-        for apn in &ggsn.apns {
-            write_apn(apn, text);
-        }
-        if let Some(default) = &ggsn.default_apn {
-            text.line(format_args!("default-apn {default}"));
-        }
-        match ggsn.echo_interval_s {
-            Some(seconds) => text.line(format_args!("echo-interval {seconds}")),
-            None => text.line(format_args!("no echo-interval")),
-        }
-        text.line(format_args!("{}shutdown ggsn", if ggsn.running { "no " } else { "" }));
-    });
-}
-
-fn write_apn(apn: &ApnConfig, text: &mut ConfigText) {
-    text.node(format_args!("apn {}", apn.name), |text| {
-        if let Some(description) = &apn.description {
-            text.line(format_args!("description {description}"));
-        }
-        text.line(format_args!("gtpu-mode tun"));
-        if let Some(device) = &apn.tun_device {
-            text.line(format_args!("tun-device {device}"));
-        }
-        text.line(format_args!("type-support {}", if apn.has_ipv6 { "v4v6" } else { "v4" }));
-        if let Some(prefix) = apn.prefix {
-            text.line(format_args!("ip prefix dynamic {prefix}"));
-        }
-        for StaticMobile { address, imsi, sgsn } in &apn.static_mobiles {
-            text.line(format_args!("ip static {address} imsi {imsi} sgsn {sgsn}"));
-        }
-        for (number, address) in apn.dns.iter().enumerate() {
-            if let Some(address) = address {
-                text.line(format_args!("ip dns {number} {address}"));
-            }
-        }
-        if let Some(prefix) = apn.ifconfig {
-            text.line(format_args!("ip ifconfig {prefix}"));
-        }
-        if let Some(prefix) = apn.ipv6_prefix {
-            text.line(format_args!("ipv6 prefix dynamic {prefix}"));
-        }
-        if let Some(prefix) = apn.ipv6_ifconfig {
-            text.line(format_args!("ipv6 ifconfig {prefix}"));
-        }
-        if !apn.g_pdu_sequence_numbers {
-            text.line(format_args!("no g-pdu tx-sequence-numbers"));
-        }
-        text.line(format_args!("{}shutdown", if apn.running { "no " } else { "" }));
-    });
-}
-
-fn ggsn_here<'e>(edit: &'e mut GgsnEdit<'_>) -> Result<&'e mut GgsnInstance, CommandError> {
-    let name = edit.path.first().cloned().unwrap_or_default();
-    let ggsn = edit.config.ggsns.iter_mut().find(|ggsn| ggsn.name == name);
-    ggsn.ok_or_else(|| CommandError(format!("ggsn {name} is gone.")))
-}
+/// An Echo Request is sent no more often than once in so many s (29.060 clause 7.2.1).
+const ECHO_INTERVAL_MIN_S: u16 = 60;
 
 impl HasGn for GgsnConfig {
     fn gn<'e>(edit: &'e mut GgsnEdit<'_>) -> Result<&'e mut Gn, CommandError> {
@@ -88,36 +18,15 @@ impl HasGn for GgsnConfig {
     }
 }
 
-fn apn_here<'e>(edit: &'e mut GgsnEdit<'_>) -> Result<&'e mut ApnConfig, CommandError> {
-    let name = edit.here().to_owned();
-    let apn = ggsn_here(edit)?.apns.iter_mut().find(|apn| apn.name == name);
-    apn.ok_or_else(|| CommandError(format!("apn {name} is gone.")))
-}
-
-/// An access point has one of each, so that another one takes its place.
-fn tell_of<T: Display>(edit: &mut GgsnEdit<'_>, what: &str, former: Option<T>, own: T) {
-    if let Some(former) = former {
-        let apn = edit.here().to_owned();
-        edit.warn(format!("apn {apn} has one {what}: {own} takes the place of {former}"));
-    }
-}
-
-fn prefix(edit: &GgsnEdit<'_>, place: usize) -> Result<Prefix, CommandError> {
-    let (address, length) =
-        ipv4_prefix(edit.args.text(place)).ok_or_else(|| CommandError::new("no prefix."))?;
-    Ok(Prefix { address, length })
-}
-
 /// All commands.
 pub(super) fn install(grammar: &mut Grammar<Ggsn>) {
     install_instances(grammar);
     install_gtp(grammar);
+    install_limits(grammar);
     install_apns(grammar);
-    install_device(grammar);
-    install_ipv6(grammar);
-    install_addresses(grammar);
-    install_static(grammar);
-    install_osmocom(grammar);
+    access_point::install(grammar);
+    addresses::install(grammar);
+    user_plane::install(grammar);
     install_show(grammar);
 }
 
@@ -223,6 +132,11 @@ fn install_gtp(grammar: &mut Grammar<Ggsn>) {
         "Between two Echo Requests\nSeconds",
         Action::<Ggsn>::Set(|edit| {
             let seconds = edit.args.value(0)?;
+            if seconds < ECHO_INTERVAL_MIN_S {
+                edit.warn(format!(
+                    "29.060 clause 7.2.1 wants {ECHO_INTERVAL_MIN_S} s between Echo Requests; {seconds} s are for tests"
+                ));
+            }
             ggsn_here(edit).map(|ggsn| ggsn.echo_interval_s = Some(seconds))
         }),
     );
@@ -276,191 +190,109 @@ fn install_apns(grammar: &mut Grammar<Ggsn>) {
     );
 }
 
-fn set(grammar: &mut Grammar<Ggsn>, pattern: &'static str, help: &str, set: fn(&mut GgsnEdit<'_>) -> Done) {
-    grammar.add(&[Node::Apn], pattern, help, Action::<Ggsn>::Set(set));
-}
-
-fn install_device(grammar: &mut Grammar<Ggsn>) {
-    set(grammar, "description .TEXT", "What you say about it\nThe text", |edit| {
-        let text = edit.args.text(0).to_owned();
-        apn_here(edit).map(|apn| apn.description = Some(text))
-    });
-    set(grammar, "no description", "Take back\nWhat you say about it", |edit| {
-        apn_here(edit).map(|apn| apn.description = None)
-    });
-    set(grammar, "no shutdown", "Take back\nServe nobody", |edit| {
-        apn_here(edit).map(|apn| apn.running = true)
-    });
-    set(grammar, "shutdown", "Serve nobody", |edit| apn_here(edit).map(|apn| apn.running = false));
-    let mode = "How N-PDUs leave\nBy a TUN device\nBy the kernel: not here";
-    set(grammar, "gtpu-mode (tun|kernel-gtp)", mode, |edit| match edit.args.text(0) {
-        "tun" => Ok(()),
-        _ => Err(CommandError::new("gtpu-mode kernel-gtp is not implemented; only 'tun' is.")),
-    });
-    set(grammar, "tun-device NAME", "The TUN device\nIts name", |edit| {
-        let name = edit.args.text(0).to_owned();
-        if name.len() > 15 || name.contains('/') {
-            return Err(CommandError::new("a device's name has up to 15 letters and no '/'."));
-        }
-        let apn = apn_here(edit)?;
-        let former = apn.tun_device.replace(name.clone()).filter(|former| *former != name);
-        tell_of(edit, "device", former, name);
-        Ok(())
-    });
-    let types = "PDP types\nIPv4\nIPv6 alone: not here\nIPv4, IPv6 and both";
-    set(grammar, "type-support (v4|v6|v4v6)", types, |edit| match edit.args.text(0) {
-        "v4" => apn_here(edit).map(|apn| apn.has_ipv6 = false),
-        "v4v6" => apn_here(edit).map(|apn| apn.has_ipv6 = true),
-        other => {
-            Err(CommandError(format!("type-support {other} is not implemented; only 'v4' and 'v4v6' are.")))
-        }
-    });
-    let types = "Take back\nPDP types\nIPv6\nBoth";
-    set(grammar, "no type-support (v6|v4v6)", types, |edit| apn_here(edit).map(|apn| apn.has_ipv6 = false));
-    let numbers = "G-PDUs\nTheir sequence numbers";
-    set(grammar, "g-pdu tx-sequence-numbers", numbers, |edit| {
-        apn_here(edit).map(|apn| apn.g_pdu_sequence_numbers = true)
-    });
-    set(grammar, "no g-pdu tx-sequence-numbers", &format!("Take back\n{numbers}"), |edit| {
-        apn_here(edit).map(|apn| apn.g_pdu_sequence_numbers = false)
-    });
-}
-
-fn install_addresses(grammar: &mut Grammar<Ggsn>) {
-    let help = "IPv4\nAddresses of mobiles\nOne for each IMSI: not here\nFrom a pool\nThe pool";
-    set(grammar, "ip prefix (static|dynamic) A.B.C.D/M", help, |edit| {
-        if edit.args.text(0) == "static" {
-            return Err(CommandError::new(
-                "static addresses are not implemented; only 'ip prefix dynamic' is.",
-            ));
-        }
-        let prefix = prefix(edit, 1)?;
-        if prefix.length > 30 {
-            return Err(CommandError(format!("the pool {prefix} has no address for a mobile.")));
-        }
-        let apn = apn_here(edit)?;
-        let former = apn.prefix.replace(prefix).filter(|former| *former != prefix);
-        tell_of(edit, "pool", former, prefix);
-        Ok(())
-    });
-    set(
-        grammar,
-        "ip dns <0-1> A.B.C.D",
-        "IPv4\nA DNS server for mobiles\nFirst or second\nIts address",
-        |edit| {
-            let (place, address): (usize, _) = (edit.args.value(0)?, edit.args.value(1)?);
-            let apn = apn_here(edit)?;
-            if let Some(slot) = apn.dns.get_mut(place) {
-                *slot = Some(address);
-            }
-            Ok(())
-        },
-    );
-    set(grammar, "no ip dns <0-1>", "Take back\nIPv4\nA DNS server for mobiles\nFirst or second", |edit| {
-        let place: usize = edit.args.value(0)?;
-        if let Some(slot) = apn_here(edit)?.dns.get_mut(place) {
-            *slot = None;
-        }
-        Ok(())
-    });
-    set(
-        grammar,
-        "ip ifconfig A.B.C.D/M",
-        "IPv4\nThe address of the device\nWith the length of its network",
-        |edit| {
-            let prefix = prefix(edit, 0)?;
-            apn_here(edit).map(|apn| apn.ifconfig = Some(prefix))
-        },
-    );
-    set(grammar, "no ip ifconfig", "Take back\nIPv4\nThe address of the device", |edit| {
-        apn_here(edit).map(|apn| apn.ifconfig = None)
-    });
-}
-
-fn install_static(grammar: &mut Grammar<Ggsn>) {
-    let own = "IPv4\nAn address of a subscriber's own\nThe address";
-    let help = format!(
-        "{own}\nWho has it\nThe IMSI\nWho is asked for him where something comes for it and it has no context\nThe SGSN's address"
-    );
-    set(grammar, "ip static A.B.C.D imsi IMSI sgsn A.B.C.D", &help, |edit| {
-        let (address, imsi, sgsn) = (edit.args.value(0)?, edit.args.value(1)?, edit.args.value(2)?);
-        let mobiles = &mut apn_here(edit)?.static_mobiles;
-        mobiles.retain(|mobile| mobile.address != address);
-        mobiles.push(StaticMobile { address, imsi, sgsn });
-        mobiles.sort_by_key(|mobile| mobile.address);
-        Ok(())
-    });
-    set(grammar, "no ip static A.B.C.D", &format!("Take back\n{own}"), |edit| {
-        let address: core::net::Ipv4Addr = edit.args.value(0)?;
-        apn_here(edit).map(|apn| apn.static_mobiles.retain(|mobile| mobile.address != address))
-    });
-}
-
-fn install_ipv6(grammar: &mut Grammar<Ggsn>) {
-    let help = "IPv6\nPrefixes of mobiles\nOne for each IMSI: not here\nFrom a pool\nThe pool, X:X::X:X/M";
-    set(grammar, "ipv6 prefix (static|dynamic) PREFIX", help, |edit| {
-        if edit.args.text(0) == "static" {
-            return Err(CommandError::new(
-                "static addresses are not implemented; only 'ipv6 prefix dynamic' is.",
-            ));
-        }
-        let prefix: Ipv6Prefix = edit.args.value(1)?;
-        let apn = apn_here(edit)?;
-        let former = apn.ipv6_prefix.replace(prefix).filter(|former| *former != prefix);
-        tell_of(edit, "pool of IPv6", former, prefix);
-        Ok(())
-    });
-    let help = "IPv6\nThe address of the device\nWith the length of its network, X:X::X:X/M";
-    set(grammar, "ipv6 ifconfig PREFIX", help, |edit| {
-        let prefix = edit.args.value(0)?;
-        apn_here(edit).map(|apn| apn.ipv6_ifconfig = Some(prefix))
-    });
-}
-
-/// Commands of osmo-ggsn whose subject is not here.
-fn install_osmocom(grammar: &mut Grammar<Ggsn>) {
-    let apn = &[Node::Apn];
-    let v6 =
-        Action::<Ggsn>::Refuse("of IPv6 only 'ipv6 prefix dynamic' and 'ipv6 ifconfig' are implemented.");
+/// The bounds of tables, and what becomes of contexts of others.
+fn install_limits(grammar: &mut Grammar<Ggsn>) {
+    let ggsn = &[Node::Ggsn];
     grammar.add(
-        apn,
-        "ipv6 dns <0-1> X:X::X:X",
-        "IPv6\nA DNS server: not here\nFirst or second\nIts address",
-        v6,
+        ggsn,
+        "max-pdp-contexts <1-1048576>",
+        "PDP contexts at most\nHow many, 65536 by default",
+        Action::<Ggsn>::Set(|edit| {
+            let max = edit.args.value(0)?;
+            ggsn_here(edit).map(|ggsn| ggsn.pdp_contexts_max = max)
+        }),
     );
     grammar.add(
-        apn,
-        "ipv6 link-local PREFIX",
-        "IPv6\nThe link-local address of the device: not here\nWith its length",
-        v6,
+        ggsn,
+        "no max-pdp-contexts",
+        "Take back\nPDP contexts at most",
+        Action::<Ggsn>::Set(|edit| {
+            ggsn_here(edit).map(|ggsn| ggsn.pdp_contexts_max = GgsnInstance::PDP_CONTEXTS_MAX)
+        }),
     );
-    let script = Action::<Ggsn>::Refuse("scripts are not run; configure the device outside.");
-    grammar.add(apn, "ipup-script PATH", "A script when the device comes up: not here\nIts path", script);
-    grammar.add(apn, "ipdown-script PATH", "A script when the device goes down: not here\nIts path", script);
+    grammar.add(
+        ggsn,
+        "sgsn-restart (forget|delete)",
+        "Contexts of an SGSN that has restarted\nThey end, the default\nThe SGSN is asked to delete each of them",
+        Action::<Ggsn>::Set(|edit| {
+            let tells = edit.args.text(0) == "delete";
+            ggsn_here(edit).map(|ggsn| ggsn.tells_restarted = tells)
+        }),
+    );
 }
 
 type Parsed = Result<GgsnOperation, CommandError>;
 
+/// The word that stands at an optional place.
+fn given(args: &Args, place: usize) -> Option<String> {
+    let text = args.text(place);
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// `show pdp-context …` of a GGSN that the first word names.
+fn contexts(args: &Args) -> GgsnOperation {
+    let (apn, imsi, nsapi, address) = (None, None, None, None);
+    GgsnOperation::ShowPdpContexts { ggsn: given(args, 0), apn, imsi, nsapi, address }
+}
+
+fn contexts_of(args: &Args, name: &str) -> Parsed {
+    let mut all = contexts(args);
+    if let GgsnOperation::ShowPdpContexts { apn, imsi, nsapi, address, .. } = &mut all {
+        match name {
+            "apn" => *apn = Some(args.text(1).to_owned()),
+            "imsi" => {
+                *imsi = Some(args.value(1)?);
+                *nsapi = given(args, 2).map(|_| args.value(2)).transpose()?.map(Nsapi);
+            }
+            "ipv4" => *address = Some(IpAddr::V4(args.value(1)?)),
+            _ => *address = Some(IpAddr::V6(args.value(1)?)),
+        }
+    }
+    Ok(all)
+}
+
 fn install_show(grammar: &mut Grammar<Ggsn>) {
-    use GgsnOperation::{DeactivatePdp, ShowDrops, ShowGgsn, ShowPdpContexts, ShowWhy};
+    use GgsnOperation::{
+        DeactivatePdp, ShowApn, ShowDrops, ShowGgsn, ShowPdpContexts, ShowSgsns, ShowUserPlane, ShowWhy,
+    };
     let mut show = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         let help = format!("Show the state of the node\n{help}");
         grammar.add(OPERATING, pattern, &help, Action::<Ggsn>::Operate(parse));
     };
-    show("show ggsn [NAME]", "GGSNs, their access points and pools\nOne of them", |_| Ok(ShowGgsn));
-    let all = |_: &Args| Ok(ShowPdpContexts { apn: None, imsi: None, address: None });
-    show("show pdp-context all", "PDP contexts\nAll", all);
+    show("show ggsn [NAME]", "GGSNs, their access points and SGSNs\nOne of them", |args| {
+        Ok(ShowGgsn(given(args, 0)))
+    });
+    show(
+        "show apn [NAME]",
+        "Access points, with addresses in use and what has passed\nOne of them",
+        |args| Ok(ShowApn(given(args, 0))),
+    );
+    show("show echo", "SGSNs, and how they answer Echo Requests", |_| Ok(ShowSgsns(None)));
+    show("show echo ggsn NAME", "SGSNs, and how they answer Echo Requests\nOf a GGSN\nIts name", |args| {
+        Ok(ShowSgsns(given(args, 0)))
+    });
+    show("show pdp-context all", "PDP contexts\nAll", |_| {
+        Ok(ShowPdpContexts { ggsn: None, apn: None, imsi: None, nsapi: None, address: None })
+    });
     let pdp = "PDP contexts\nOf a GGSN\nIts name";
-    show("show pdp-context ggsn NAME", pdp, all);
+    show("show pdp-context ggsn NAME", pdp, |args| Ok(contexts(args)));
     show("show pdp-context ggsn NAME apn APN", &format!("{pdp}\nOf an access point\nIts name"), |args| {
-        Ok(ShowPdpContexts { apn: Some(args.text(1).to_owned()), imsi: None, address: None })
+        contexts_of(args, "apn")
     });
-    show("show pdp-context ggsn NAME imsi IMSI", &format!("{pdp}\nOf a mobile\nIts IMSI"), |args| {
-        Ok(ShowPdpContexts { apn: None, imsi: Some(args.value(1)?), address: None })
-    });
+    show(
+        "show pdp-context ggsn NAME imsi IMSI [<0-15>]",
+        &format!("{pdp}\nOf a mobile\nIts IMSI\nOne of its NSAPIs"),
+        |args| contexts_of(args, "imsi"),
+    );
     show("show pdp-context ggsn NAME ipv4 A.B.C.D", &format!("{pdp}\nBy address\nThe address"), |args| {
-        Ok(ShowPdpContexts { apn: None, imsi: None, address: Some(args.value(1)?) })
+        contexts_of(args, "ipv4")
     });
+    show(
+        "show pdp-context ggsn NAME ipv6 X:X::X:X",
+        &format!("{pdp}\nBy an address of its prefix\nThe address"),
+        |args| contexts_of(args, "ipv6"),
+    );
+    show("show user-plane", "What forwards between Gn and Gi, and what it has done", |_| Ok(ShowUserPlane));
     show("show drops", "What was dropped or refused, by name", |_| Ok(ShowDrops));
     let why = "The last rejects and drops of a mobile, with their clauses\nBy IMSI\nThe IMSI";
     show("show why imsi IMSI", why, |args| args.value(0).map(ShowWhy));
@@ -472,4 +304,7 @@ fn install_show(grammar: &mut Grammar<Ggsn>) {
             Ok(DeactivatePdp { imsi: args.value(0)?, nsapi: Nsapi(args.value(1)?) })
         }),
     );
+    // As osmo-ggsn has it: the SGSNs of the GGSN whose node this is.
+    let sgsns = Action::<Ggsn>::Operate(|_| Ok(ShowSgsns(None)));
+    grammar.add(&[Node::Ggsn], "show sgsn", "Show the state of the node\nSGSNs", sgsns);
 }

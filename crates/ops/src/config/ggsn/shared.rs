@@ -40,10 +40,11 @@ pub(super) fn gsns_in_pools(config: &GgsnConfig) -> Vec<String> {
     let apns = running().flat_map(|ggsn| ggsn.apns.iter().filter(|apn| apn.running));
     let mut said = Vec::new();
     for apn in apns {
-        let v4 = apn.prefix.map(|pool| (format!("ip prefix dynamic {pool}"), bits_of(pool), false));
-        let v6 = apn.ipv6_prefix.filter(|_| apn.has_ipv6);
-        let v6 = v6.map(|pool| (format!("ipv6 prefix dynamic {pool}"), bits_of_ipv6(pool), true));
-        for (pool, bits, is_v6) in v4.into_iter().chain(v6) {
+        let v4 = apn.pools().map(|(word, pool)| (format!("ip prefix {word} {pool}"), bits_of(pool), false));
+        let v6 = apn
+            .ipv6_pools()
+            .map(|(word, pool)| (format!("ipv6 prefix {word} {pool}"), bits_of_ipv6(pool), true));
+        for (pool, bits, is_v6) in v4.chain(v6) {
             let is_in = |address: IpAddr| match address {
                 IpAddr::V4(own) => !is_v6 && overlap(bits, (u128::from(own.to_bits()) << 96, 32)),
                 IpAddr::V6(own) => is_v6 && overlap(bits, (own.to_bits(), 128)),
@@ -78,16 +79,17 @@ fn shared(own: &ApnConfig, other: &ApnConfig) -> Vec<String> {
     if let (Some(device), true) = (&own.tun_device, own.tun_device == other.tun_device) {
         said.push(format!("the device {device} is that"));
     }
-    if let (Some(pool), Some(theirs)) = (own.prefix, other.prefix)
-        && overlap(bits_of(pool), bits_of(theirs))
-    {
-        said.push(format!("the pool {pool} has addresses of the pool {theirs}"));
-    }
-    let ipv6 = |apn: &ApnConfig| apn.ipv6_prefix.filter(|_| apn.has_ipv6);
-    if let (Some(pool), Some(theirs)) = (ipv6(own), ipv6(other))
-        && overlap(bits_of_ipv6(pool), bits_of_ipv6(theirs))
-    {
-        said.push(format!("the pool {pool} has addresses of the pool {theirs}"));
+    let texts = |apn: &ApnConfig| -> Vec<(String, (u128, u8), bool)> {
+        let v4 = apn.pools().map(|(_, pool)| (pool.to_string(), bits_of(pool), false));
+        let v6 = apn.ipv6_pools().map(|(_, pool)| (pool.to_string(), bits_of_ipv6(pool), true));
+        v4.chain(v6).collect()
+    };
+    for (pool, bits, is_v6) in texts(own) {
+        for (theirs, their_bits, _) in texts(other).iter().filter(|(_, _, other)| *other == is_v6) {
+            if overlap(bits, *their_bits) {
+                said.push(format!("the pool {pool} has addresses of the pool {theirs}"));
+            }
+        }
     }
     said
 }

@@ -1,8 +1,12 @@
 //! Router solicitation and advertisement of IPv6's neighbour discovery (RFC 4861 clauses 4.1, 4.2 and 4.6.2), by which a GGSN
-//! tells a mobile its prefix (23.060 clause 9.2.1.1).
+//! tells a mobile its prefix (23.060 clause 9.2.1.1), the MTU of its link and name servers (RFC 8106 clause 5.1).
 //!
 //! A message is a whole IP packet, header and all. [`RouterSolicitation::parse`] and [`RouterAdvertisement::parse`] check
 //! what RFC 4861 clauses 6.1.1 and 6.1.2 want checked, checksum and hop limit among it; options that are not known are passed over.
+
+mod neighbour;
+
+pub use neighbour::{NeighbourAdvertisement, NeighbourSolicitation, solicited_node};
 
 use crate::cursor::Reader;
 use crate::error::{DecodeError, DecodeErrorKind};
@@ -23,6 +27,8 @@ const ROUTER_SOLICITATION: u8 = 133;
 const ROUTER_ADVERTISEMENT: u8 = 134;
 const SOURCE_LINK_LAYER: u8 = 1;
 const PREFIX_INFORMATION: u8 = 3;
+const MTU: u8 = 5;
+const RECURSIVE_DNS: u8 = 25;
 /// Of the option, in units of 8 octets.
 const PREFIX_INFORMATION_UNITS: u8 = 4;
 const ON_LINK: u8 = 0x80;
@@ -65,8 +71,21 @@ pub struct RouterAdvertisement {
     pub hop_limit: u8,
     /// For how long it is a default router, in s; 0 for not at all.
     pub lifetime_s: u16,
+    /// The longest packet of the link, in octets; `None` where it is not told.
+    pub mtu: Option<u32>,
     /// The prefixes.
     pub prefixes: Vec<PrefixInformation>,
+    /// Name servers.
+    pub dns: Option<NameServers>,
+}
+
+/// Name servers that a router advertises (RFC 8106 clause 5.1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameServers {
+    /// For how long they may be asked, in s; [`FOREVER_S`] for ever.
+    pub lifetime_s: u32,
+    /// Their addresses, at least one.
+    pub addresses: Vec<Ipv6Addr>,
 }
 
 /// Whether a packet is one of the two, as far as its first octets say.
@@ -183,7 +202,8 @@ impl RouterAdvertisement {
     /// Reads one.
     ///
     /// # Errors
-    /// As [`RouterSolicitation::parse`], and `BadValue` where the source is not link-local or a prefix too long.
+    /// As [`RouterSolicitation::parse`], and `BadValue` where the source is not link-local or a prefix too long. Of several options
+    /// with an MTU or name servers the first counts.
     pub fn parse(packet: &[u8]) -> Result<Self, DecodeError> {
         let (source, destination, mut r) = open(packet, ROUTER_ADVERTISEMENT)?;
         if !source.is_unicast_link_local() {
@@ -192,15 +212,22 @@ impl RouterAdvertisement {
         let (hop_limit, _) = (r.u8("hop limit")?, r.u8("flags")?);
         let lifetime_s = r.u16("router lifetime")?;
         let _ = r.take(8, "reachable time and retransmission timer")?;
-        let mut prefixes = Vec::new();
+        let (mut mtu, mut prefixes, mut dns) = (None, Vec::new(), None);
         while !r.is_empty() {
             let at = r.offset();
-            let (kind, content) = option(&mut r)?;
-            if kind == PREFIX_INFORMATION {
-                prefixes.push(PrefixInformation::parse(content).map_err(|error| error.shifted(at + 2))?);
+            let (kind, mut content) = option(&mut r)?;
+            let shifted = |error: DecodeError| error.shifted(at + 2);
+            match kind {
+                PREFIX_INFORMATION => prefixes.push(PrefixInformation::parse(content).map_err(shifted)?),
+                MTU if mtu.is_none() => {
+                    let read = content.u16("reserved").and_then(|_| content.u32("MTU"));
+                    mtu = Some(read.map_err(shifted)?);
+                }
+                RECURSIVE_DNS if dns.is_none() => dns = Some(NameServers::parse(content).map_err(shifted)?),
+                _ => {}
             }
         }
-        Ok(Self { source, destination, hop_limit, lifetime_s, prefixes })
+        Ok(Self { source, destination, hop_limit, lifetime_s, mtu, prefixes, dns })
     }
 
     /// The packet.
@@ -209,8 +236,34 @@ impl RouterAdvertisement {
         let mut message = vec![ROUTER_ADVERTISEMENT, 0, 0, 0, self.hop_limit, 0];
         message.extend(self.lifetime_s.to_be_bytes());
         message.extend([0; 8]);
+        if let Some(mtu) = self.mtu {
+            message.extend([MTU, 1, 0, 0]);
+            message.extend(mtu.to_be_bytes());
+        }
         self.prefixes.iter().for_each(|prefix| prefix.emit(&mut message));
+        self.dns.iter().for_each(|dns| dns.emit(&mut message));
         packet(self.source, self.destination, message)
+    }
+}
+
+impl NameServers {
+    fn parse(mut r: Reader<'_>) -> Result<Self, DecodeError> {
+        let _ = r.u16("reserved")?;
+        let lifetime_s = r.u32("lifetime")?;
+        let mut addresses = vec![Ipv6Addr::from(r.array::<16>("address")?)];
+        while !r.is_empty() {
+            addresses.push(Ipv6Addr::from(r.array::<16>("address")?));
+        }
+        Ok(Self { lifetime_s, addresses })
+    }
+
+    /// An option has room for 127 addresses; more are left out.
+    fn emit(&self, out: &mut Vec<u8>) {
+        let addresses = self.addresses.get(..127).unwrap_or(&self.addresses);
+        let units = u8::try_from(1 + 2 * addresses.len()).unwrap_or(u8::MAX);
+        out.extend([RECURSIVE_DNS, units, 0, 0]);
+        out.extend(self.lifetime_s.to_be_bytes());
+        addresses.iter().for_each(|address| out.extend(address.octets()));
     }
 }
 
@@ -259,6 +312,8 @@ mod tests {
             destination: ALL_NODES,
             hop_limit: 64,
             lifetime_s: 64_800,
+            mtu: None,
+            dns: None,
             prefixes: vec![PrefixInformation {
                 prefix: address("2001:db8:0:12::"),
                 length: 64,
@@ -327,5 +382,23 @@ mod tests {
             [&SOLICITATION[40..42], &[0; 6], &[200, 1, 0, 0, 0, 0, 0, 0]].concat(),
         );
         assert_eq!(RouterSolicitation::parse(&octets), Ok(RouterSolicitation { source, destination }));
+    }
+
+    #[test]
+    fn an_mtu_and_name_servers_stand_around_the_prefixes() {
+        let servers = vec![address("2001:db8::53"), address("2001:db8::54")];
+        let dns = Some(NameServers { lifetime_s: 64_800, addresses: servers });
+        let told = RouterAdvertisement { mtu: Some(1420), dns, ..advertisement() };
+        let octets = told.to_vec();
+        assert_eq!(octets.len(), 40 + 16 + 8 + 32 + 8 + 32);
+        assert_eq!(&octets[56..64], [5, 1, 0, 0, 0, 0, 0x05, 0x8c]);
+        assert_eq!(&octets[96..104], [25, 5, 0, 0, 0, 0, 0xfd, 0x20]);
+        assert_eq!(RouterAdvertisement::parse(&octets), Ok(told));
+        // An option for name servers without any.
+        let mut none = octets[..104].to_vec();
+        none[97] = 1;
+        let message = [&none[40..42], &[0, 0], &none[44..]].concat();
+        let error = RouterAdvertisement::parse(&packet(address("fe80::1"), ALL_NODES, message)).unwrap_err();
+        assert_eq!(error.ie, "address");
     }
 }

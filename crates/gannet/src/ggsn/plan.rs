@@ -1,0 +1,185 @@
+//! From the lines of a configuration to GGSNs that can be built.
+
+use super::device::Device;
+use super::user_plane::Wanted;
+use crate::node::gn;
+use core::net::{IpAddr, Ipv6Addr};
+use gannet_machine::time::Duration;
+use gannet_node::ggsn::{
+    AfterRestart, ApnConfig, Ggsn, GgsnConfig, IPV6_PREFIX_LENGTHS, MobileToMobile, Mss, Network,
+    PREFIX_LENGTHS, Pap, Ranges, StaticMobile,
+};
+use gannet_ops::config::ggsn as ops;
+
+/// Octets of the headers of TCP and IPv4, and of TCP and IPv6, without options.
+const TCP_IPV4_OCTETS: u16 = 40;
+const TCP_IPV6_OCTETS: u16 = 60;
+
+/// One GGSN, ready to be built.
+#[derive(Debug)]
+pub struct Plan {
+    pub(super) name: String,
+    pub(super) state_dir: Option<String>,
+    pub(super) config: GgsnConfig,
+    pub(super) devices: Vec<Device>,
+    pub(super) user_plane: Wanted,
+}
+
+impl Plan {
+    /// Addresses of mobiles at all access points.
+    pub fn addresses(&self) -> usize {
+        let of = |network: Network<core::net::Ipv4Addr>| 32_u32.saturating_sub(network.length.into());
+        let of_v6 = |network: Network<Ipv6Addr>| 64_u32.saturating_sub(network.length.into());
+        let apns = self.config.apns.iter();
+        let bits =
+            apns.flat_map(|apn| apn.v4.all().map(of).chain(apn.v6.all().map(of_v6)).collect::<Vec<_>>());
+        let all = bits.map(|bits| 1_usize.checked_shl(bits).unwrap_or(usize::MAX));
+        let sum = all.fold(0_usize, usize::saturating_add);
+        sum.min(usize::try_from(self.config.context_limit).unwrap_or(usize::MAX))
+    }
+}
+
+/// The plan of a GGSN. What an operator should know is added to the remarks.
+///
+/// # Errors
+/// A sentence: what is missing or wrong.
+pub fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, String> {
+    let name = ggsn.name.clone();
+    let address = ggsn.gtp_bind_ip.ok_or_else(|| format!("ggsn {name}: add 'gtp bind-ip A.B.C.D'"))?;
+    let served: Vec<&ops::ApnConfig> = ggsn.apns.iter().filter(|apn| apn.running).collect();
+    if served.is_empty() {
+        remarks.push(format!("ggsn {name} has no access point that is not shut down: it serves nobody"));
+    }
+    let user_plane = Wanted {
+        back_end: ggsn.user_plane,
+        interfaces: served.iter().map(|apn| apn.gi_interface.clone()).collect(),
+    };
+    user_plane.check(&name)?;
+    let (mut apns, mut static_mobiles, mut devices) = (Vec::new(), Vec::new(), Vec::new());
+    for (apn, place) in served.iter().zip(0..) {
+        let (config, device) = access_point(&name, apn)?;
+        if apn.asks_kernel_gtp {
+            remarks.push(format!(
+                "ggsn {name}, apn {}: 'gtpu-mode kernel-gtp' is served by the same path as 'gtpu-mode tun'",
+                apn.name
+            ));
+        }
+        apns.push(config);
+        devices.push(device);
+        static_mobiles.extend(apn.static_mobiles.iter().map(|own| StaticMobile {
+            apn: place,
+            address: own.address,
+            imsi: own.imsi,
+            sgsn: own.sgsn.into(),
+        }));
+    }
+    let default = ggsn.default_apn.as_ref().and_then(|default| {
+        let place = served.iter().position(|apn| apn.name == *default);
+        place.and_then(|place| u16::try_from(place).ok())
+    });
+    let echo_interval = ggsn.echo_interval_s.map_or(Duration::ZERO, |s| Duration::from_secs(s.into()));
+    let config = GgsnConfig {
+        default_apn: default,
+        context_limit: ggsn.pdp_contexts_max,
+        echo_interval,
+        second_address: ggsn.gn.ipv6.map(IpAddr::V6),
+        source_check: gn::source_check(&ggsn.gn),
+        failure_delay: gn::failure_delay(&ggsn.gn),
+        peers: gn::listed(&ggsn.gn),
+        static_mobiles,
+        after_restart: if ggsn.tells_restarted { AfterRestart::Delete } else { AfterRestart::Forget },
+        ..GgsnConfig::new(address.into(), apns)
+    };
+    // The node has the last word about a configuration.
+    Ggsn::new(config.clone()).map_err(|error| format!("ggsn {name}: {error}"))?;
+    Ok(Plan { name, state_dir: ggsn.gtp_state_dir.clone(), config, devices, user_plane })
+}
+
+/// An access point and its device.
+///
+/// # Errors
+/// A sentence: what is missing or wrong.
+pub fn access_point(ggsn: &str, apn: &ops::ApnConfig) -> Result<(ApnConfig, Device), String> {
+    let whose = format!("ggsn {ggsn}, apn {}", apn.name);
+    if apn.types.has_v4() && apn.pools().next().is_none() {
+        return Err(format!("{whose}: add 'ip prefix dynamic A.B.C.D/M'"));
+    }
+    if apn.types.has_v6() && apn.ipv6_pools().next().is_none() {
+        return Err(format!("{whose}: add 'ipv6 prefix dynamic X:X::X:X/M'"));
+    }
+    lengths(&whose, apn)?;
+    let name = apn.name.parse().map_err(|_| format!("{whose}: that is no access point name"))?;
+    let device = apn.tun_device.clone().ok_or_else(|| format!("{whose}: add 'tun-device NAME'"))?;
+    let mtu = apn.mtu_octets();
+    let config = ApnConfig {
+        v4: ipv4_of(apn),
+        v6: ipv6_of(apn),
+        dual_stack: apn.types.v4v6,
+        static_addresses: false,
+        sequence_numbers: apn.g_pdu_sequence_numbers,
+        dns: apn.dns,
+        dns_v6: apn.ipv6_dns,
+        mtu,
+        mss: apn.mss_clamp.map(|clamp| match clamp {
+            ops::MssClamp::Octets(octets) => Mss { v4: octets, v6: octets },
+            ops::MssClamp::Mtu => Mss {
+                v4: told_mtu(mtu).saturating_sub(TCP_IPV4_OCTETS),
+                v6: told_mtu(mtu).saturating_sub(TCP_IPV6_OCTETS),
+            },
+        }),
+        link_local: apn.ipv6_link_local.map_or(ApnConfig::LINK_LOCAL, |own| own.address),
+        mobile_to_mobile: match apn.client_to_client {
+            ops::ClientToClient::Network => MobileToMobile::Network,
+            ops::ClientToClient::Inside => MobileToMobile::Inside,
+            ops::ClientToClient::Refuse => MobileToMobile::Refused,
+        },
+        idle_timeout: apn.idle_timeout_s.map(|seconds| Duration::from_secs(seconds.into())),
+        police: apn.polices_mbr,
+        pap: match apn.pap {
+            ops::Pap::Accept => Pap::Accepted,
+            ops::Pap::Refuse => Pap::Refused,
+            ops::Pap::Ignore => Pap::Ignored,
+        },
+        ..ApnConfig::new(name)
+    };
+    Ok((config, Device::of(device, apn)))
+}
+
+/// Where no MTU is told, the default is what the segments have to fit into.
+fn told_mtu(mtu: u16) -> u16 {
+    if mtu == 0 { ApnConfig::MTU_OCTETS } else { mtu }
+}
+
+fn lengths(whose: &str, apn: &ops::ApnConfig) -> Result<(), String> {
+    if let Some((_, wrong)) = apn.pools().find(|(_, pool)| !PREFIX_LENGTHS.contains(&pool.length)) {
+        let (first, last) = (PREFIX_LENGTHS.start(), PREFIX_LENGTHS.end());
+        let length = wrong.length;
+        return Err(format!(
+            "{whose}: the prefix of the mobiles must have {first} to {last} bits, not {length}"
+        ));
+    }
+    if let Some((_, wrong)) = apn.ipv6_pools().find(|(_, pool)| !IPV6_PREFIX_LENGTHS.contains(&pool.length)) {
+        let (first, last) = (IPV6_PREFIX_LENGTHS.start(), IPV6_PREFIX_LENGTHS.end());
+        let length = wrong.length;
+        return Err(format!(
+            "{whose}: the IPv6 prefix of the mobiles must have {first} to {last} bits, not {length}"
+        ));
+    }
+    Ok(())
+}
+
+fn ipv4_of(apn: &ops::ApnConfig) -> Ranges<core::net::Ipv4Addr> {
+    let of = |wanted: &str| {
+        let pool = apn.pools().find(|(word, _)| *word == wanted);
+        pool.map(|(_, pool)| Network { address: pool.address, length: pool.length })
+    };
+    Ranges { dynamic: of("dynamic"), fixed: of("static") }
+}
+
+fn ipv6_of(apn: &ops::ApnConfig) -> Ranges<Ipv6Addr> {
+    let of = |wanted: &str| {
+        let pool = apn.ipv6_pools().find(|(word, _)| *word == wanted);
+        pool.map(|(_, pool)| Network { address: pool.address, length: pool.length })
+    };
+    Ranges { dynamic: of("dynamic"), fixed: of("static") }
+}
