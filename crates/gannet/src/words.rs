@@ -195,6 +195,7 @@ const OF_GGSN: (&[Example], &[Reason]) = (
         ("ipv6 link-local X:X::X:X/M", BOTH, "ggsn a\n apn b\n  ipv6 link-local fe80::7/64\n"),
         ("no ipv6 link-local", BOTH_STATIC, "ggsn a\n apn b\n  no ipv6 link-local\n"),
         ("sgsn-restart (forget|delete)", "", "ggsn a\n sgsn-restart delete\n"),
+        ("no store", "ggsn a\n store /x\n", "ggsn a\n no store\n"),
         ("no max-pdp-contexts", "ggsn a\n max-pdp-contexts 9\n", "ggsn a\n no max-pdp-contexts\n"),
         ("no mtu", "ggsn a\n apn b\n  mtu 1400\n", "ggsn a\n apn b\n  no mtu\n"),
         ("no mss-clamp", "ggsn a\n apn b\n  mss-clamp mtu\n", "ggsn a\n apn b\n  no mss-clamp\n"),

@@ -4,6 +4,7 @@
 
 pub mod bss;
 pub mod ggsn;
+pub mod kept;
 pub mod ms;
 pub mod sgsn;
 pub mod slots;

@@ -1,6 +1,7 @@
 //! `gannet ggsn`: the GGSN in real time, with a TUN device for each access point.
 
 mod device;
+mod kept;
 mod later;
 mod operate;
 mod plan;
@@ -8,7 +9,8 @@ mod user_plane;
 
 pub use plan::Plan;
 
-use crate::node::{self, Node, Table, Whose, in_use, restart_counter, tun};
+use crate::node::store::{Keeper, Opened, StoreService};
+use crate::node::{self, Node, Table, Whose, in_use, last_restart_counter, restart_counter, tun};
 use core::net::{IpAddr, SocketAddr};
 use device::Device;
 use gannet_machine::trace::{Category, Level, TraceSink as _};
@@ -23,6 +25,9 @@ use gannet_ops::metrics::Group;
 use gannet_rt::{Access, EventLoop, MachineId, UdpConfig};
 use gannet_wire::gtp;
 use plan::{access_point, plan};
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
 
 /// Octets for the sockets' buffers in the kernel.
 const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
@@ -39,6 +44,8 @@ struct Instance {
     restart_counter: u8,
     /// The TUN device of each access point by its index, and what the kernel calls it.
     devices: Vec<(Device, String)>,
+    /// Where its contexts are kept for the time after a restart.
+    store: Option<Rc<RefCell<Keeper<Ggsn>>>>,
 }
 
 impl Drop for Instance {
@@ -176,13 +183,17 @@ impl Node for GgsnNode {
 
     /// The SGSNs are asked to delete all contexts, so that no mobile believes in one.
     fn shutdown(&mut self, access: &mut Access<'_>) {
-        for instance in &self.instances {
+        // Those that are kept go on with the next start.
+        for instance in self.instances.iter().filter(|instance| instance.store.is_none()) {
             access.command(instance.machine, GgsnCommand::DeleteAll);
         }
     }
 
     fn stopped(&mut self, access: &mut Access<'_>) -> bool {
         self.instances.iter().all(|instance| {
+            if let Some(store) = &instance.store {
+                return store.borrow_mut().is_done(access);
+            }
             access
                 .machine(instance.machine)
                 .is_none_or(|ggsn| ggsn.context_count() == 0 && ggsn.outstanding() == 0)
@@ -191,15 +202,28 @@ impl Node for GgsnNode {
 }
 
 fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
-    let Plan { name, state_dir, mut config, devices, user_plane } = plan;
+    let Plan { name, state_dir, store, mut config, devices, user_plane } = plan;
     let whose = Whose { node: "ggsn", address: config.address };
-    config.restart_counter = restart_counter(state_dir.as_deref(), whose, node);
-    config.teid_key = crate::node::new_teid_key()?;
+    let last = state_dir.as_deref().and_then(|directory| last_restart_counter(Path::new(directory), whose));
+    let store = store.map(|path| Opened::open::<Ggsn>(&path, last)).transpose()?;
+    // Where contexts are restored, the SGSNs see no restart.
+    config.restart_counter = match store.as_ref().and_then(Opened::counter) {
+        Some(counter) => counter,
+        None => restart_counter(state_dir.as_deref(), whose, node),
+    };
+    config.teid_generation = store.as_ref().map_or(0, Opened::teid_generation);
+    config.teid_key = match store.as_ref().and_then(Opened::teid_key) {
+        Some(key) => key,
+        None => crate::node::new_teid_key()?,
+    };
     let (address, restart_counter) = (config.address, config.restart_counter);
     let second_address = config.second_address;
     let ggsn = Ggsn::new(config.clone()).map_err(|error| format!("ggsn {name}: {error}"))?;
     // What happens to contexts the node says itself, in the log.
     let machine = node.add_machine(ggsn, |_, _, _| {});
+    // Before any packet comes: nobody is a stranger who was here.
+    let store = store.map(|store| store.restore(restart_counter, machine, node)).transpose()?;
+    let store = store.map(|keeper| Rc::new(RefCell::new(keeper)));
     let mut udp = |port: Port, address: IpAddr, number: u16| {
         let mut udp = UdpConfig::new(SocketAddr::new(address, number)).record_as("Gn");
         udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
@@ -225,7 +249,11 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
     }
     let tuns: Vec<String> = names.iter().map(|(_, name)| name.clone()).collect();
     user_plane::open((&name, &user_plane), machine, &config, &tuns, node)?;
-    Ok(Instance { name, machine, address, restart_counter, devices: names })
+    if let Some(keeper) = &store {
+        let service = StoreService(Rc::clone(keeper));
+        node.add_service(Box::new(service)).map_err(|error| format!("store: {error}"))?;
+    }
+    Ok(Instance { name, machine, address, restart_counter, devices: names, store })
 }
 
 /// Runs `gannet ggsn`.

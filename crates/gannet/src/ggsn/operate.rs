@@ -32,6 +32,17 @@ pub fn execute(
             }
         }
         GgsnOperation::ShowUserPlane => user_plane::show(instances, access, out),
+        GgsnOperation::ShowStore => {
+            let mut stores = instances.iter().filter_map(|instance| instance.store.as_ref()).peekable();
+            if stores.peek().is_none() {
+                return Err(CommandError::new(
+                    "There is no store; say 'store PATH' under 'ggsn NAME' to have one.",
+                ));
+            }
+            for store in stores {
+                let _ = write!(out, "{}", store.borrow().show(access));
+            }
+        }
         GgsnOperation::ShowWhy(imsi) => common::why(access, *imsi, out),
         GgsnOperation::ShowGgsn(name) => {
             for instance in named(instances, name.as_ref())? {

@@ -20,6 +20,7 @@ const TCP_IPV6_OCTETS: u16 = 60;
 pub struct Plan {
     pub(super) name: String,
     pub(super) state_dir: Option<String>,
+    pub(super) store: Option<String>,
     pub(super) config: GgsnConfig,
     pub(super) devices: Vec<Device>,
     pub(super) user_plane: Wanted,
@@ -92,7 +93,8 @@ pub fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan,
     };
     // The node has the last word about a configuration.
     Ggsn::new(config.clone()).map_err(|error| format!("ggsn {name}: {error}"))?;
-    Ok(Plan { name, state_dir: ggsn.gtp_state_dir.clone(), config, devices, user_plane })
+    let (state_dir, store) = (ggsn.gtp_state_dir.clone(), ggsn.store.clone());
+    Ok(Plan { name, state_dir, store, config, devices, user_plane })
 }
 
 /// An access point and its device.

@@ -13,6 +13,7 @@ mod restart_counter;
 pub mod show;
 mod snapshot;
 pub mod statistics;
+pub mod store;
 pub mod tun;
 mod vty_service;
 

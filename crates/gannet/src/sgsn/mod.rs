@@ -2,6 +2,7 @@
 
 mod charging;
 mod counters;
+mod kept;
 mod known;
 mod mapping;
 mod operate;
@@ -9,9 +10,9 @@ mod paths;
 pub mod record;
 mod service;
 mod show;
-mod store;
 
 use crate::node::flags::Flags;
+use crate::node::store::{Keeper, Opened, StoreService};
 use crate::node::{self, Node, Whose, in_use, last_restart_counter, restart_counter};
 use charging::Records;
 use core::cell::RefCell;
@@ -31,7 +32,6 @@ use paths::Paths;
 use record::Record;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use store::{Keeper, Opened, StoreService};
 
 /// Octets for the sockets' buffers in the kernel: some hundred full-size packets wait there while a round lasts.
 const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
@@ -48,7 +48,7 @@ pub struct SgsnNode {
     gtp_address: IpAddr,
     restart_counter: u8,
     binds: Vec<(String, SocketAddr)>,
-    store: Option<Rc<RefCell<Keeper>>>,
+    store: Option<Rc<RefCell<Keeper<Sgsn>>>>,
     records: Rc<RefCell<Records>>,
     record: Option<Record>,
 }
@@ -285,7 +285,7 @@ impl Node for SgsnNode {
 fn open_store(config: &ops::SgsnConfig, whose: Whose) -> Result<Option<Opened>, String> {
     let directory = config.gtp_state_dir.as_deref();
     let last = directory.and_then(|directory| last_restart_counter(Path::new(directory), whose));
-    config.store.as_deref().map(|path| Opened::open(path, last)).transpose()
+    config.store.as_deref().map(|path| Opened::open::<Sgsn>(path, last)).transpose()
 }
 
 fn node_seed() -> Result<u64, String> {

@@ -8,6 +8,7 @@ use gannet_testkit::{Case, Need, TempDir};
 pub const CASES: &[Case] = &[
     ("operators_see_and_act", &[Need::NetAdmin], operators_see_and_act),
     ("a_killed_sgsn_finds_its_bss_again", &[Need::NetAdmin], a_killed_sgsn_finds_its_bss_again),
+    ("a_killed_ggsn_goes_on", &[Need::NetAdmin], a_killed_ggsn_goes_on),
     ("a_restart_of_the_sgsn_is_survived", &[Need::NetAdmin], a_restart_of_the_sgsn_is_survived),
     ("the_examples_run_together", &[Need::NetAdmin], the_examples_run_together),
     ("why_names_a_reject", &[Need::NetAdmin], why_names_a_reject),
@@ -278,6 +279,51 @@ fn a_killed_sgsn_finds_its_bss_again() {
     assert!(node.log().contains("of before the restart are reset or tested"), "{}", node.log());
     // The BSS has not noticed anything but a reset.
     assert!(!network.vty(SGSN, "show drops").contains("ns_unknown_peer"));
+}
+
+/// With a store neither SGSN nor mobiles notice a restart of the GGSN, after a crash and after an orderly end.
+fn a_killed_ggsn_goes_on() {
+    let directory = TempDir::new("gannet-killed-ggsn");
+    let state = directory.path().display();
+    let sgsn = format!(
+        "sgsn\n gtp state-dir {state}\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n max-mobiles 100\nns\n \
+         bind udp local\n  listen 127.0.0.1 23000\n  accept-ipaccess\nbssgp\nline vty\n no login\n"
+    );
+    let ggsn = format!(
+        "ggsn ggsn0\n gtp state-dir {state}\n store {state}/contexts\n gtp bind-ip 127.0.0.2\n apn internet\n  \
+         gtpu-mode tun\n  tun-device apn0\n  type-support v4v6\n  ip prefix dynamic 198.51.100.0/24\n  \
+         ipv6 prefix dynamic 2001:db8::/56\n  no shutdown\n no shutdown ggsn\nline vty\n no login\n"
+    );
+    let bss = "bss\n remote-ip 127.0.0.1\n local-ip 127.0.0.1\n cells 2\n mobiles 2\n tun ms count 1\n radio delay 5\n\
+               line vty\n no login\n";
+    let mut network = Network::with("killed-ggsn", directory, [ggsn, sgsn, bss.to_owned()]);
+    network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 2);
+    // All but what goes on by itself: for how long a context has had no traffic, and counters.
+    let shown = |network: &Network| -> Vec<String> {
+        let text = network.vty(GGSN, "show pdp-context all");
+        let lines = text.lines().filter(|line| !line.contains("traffic") && !line.contains("N-PDUs"));
+        lines.map(str::to_owned).collect()
+    };
+    let before = shown(&network);
+    assert_eq!(before.iter().filter(|line| line.contains("NSAPI")).count(), 2, "{before:#?}");
+    let counter = |network: &Network| -> String {
+        let text = network.vty(GGSN, "show ggsn");
+        text.split("restart counter ").nth(1).and_then(|rest| rest.lines().next()).unwrap().to_owned()
+    };
+    let counted = counter(&network);
+    for ends in [Network::kill as fn(&mut Network, &str), Network::stop] {
+        wait_for("the store", || network.vty(GGSN, "show store").contains("0 changes wait").then_some(()));
+        ends(&mut network, "ggsn");
+        network.start("ggsn");
+        assert_eq!(shown(&network), before);
+        assert!(network.vty(GGSN, "show store").contains("2 mobiles restored, 0 not"));
+        assert_eq!(counter(&network), counted, "no restart is told");
+        network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 2);
+    }
+    // Signalling goes on under the same endpoints.
+    network.vty(BSS, "mobile 1 deactivate");
+    network.until(GGSN, "show pdp-context all", "NSAPI", 1);
+    assert!(!network.vty(SGSN, "show drops").contains("sgsn_tunnel_lost"));
 }
 
 /// As they are but for the directory of the restart counters; and once more with a store, which finds everybody again although the

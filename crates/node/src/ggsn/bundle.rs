@@ -174,6 +174,7 @@ impl Ggsn {
         self.next_charging_id = self.next_charging_id.wrapping_add(1).max(1);
         self.reclassify(slot);
         self.watch_idle(cx, slot);
+        self.mark_for_store(slot);
         Ok(slot)
     }
 

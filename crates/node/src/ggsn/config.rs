@@ -196,7 +196,9 @@ pub struct GgsnConfig {
     pub n3_requests: u8,
     /// Error Indications and other unasked-for answers a second.
     pub answers_per_second: u32,
-    /// Between the places of contexts and their TEIDs: thrown at each start.
+    /// With which generation TEIDs begin, so that those of an earlier run are not given out again.
+    pub teid_generation: u8,
+    /// Between the places of contexts and their TEIDs: thrown at each start, unless contexts of an earlier one are restored.
     pub teid_key: TeidKey,
 }
 
@@ -220,6 +222,7 @@ impl GgsnConfig {
             t3_response: Duration::from_secs(5),
             n3_requests: 3,
             answers_per_second: 100,
+            teid_generation: 0,
             teid_key: TeidKey::default(),
         }
     }

@@ -129,9 +129,9 @@ pub(super) struct Contexts {
 }
 
 impl Contexts {
-    pub fn with_limit(limit: usize, key: TeidKey) -> Self {
+    pub fn with_limit(limit: usize, generation: u8, key: TeidKey) -> Self {
         Self {
-            slots: Slots::with_limit(limit),
+            slots: Slots::with_limit(limit).from_generation(generation.into()),
             key,
             by_tid: HashMap::with_hasher(FixedState::default()),
             by_peer: BTreeSet::new(),
@@ -177,6 +177,31 @@ impl Contexts {
         self.by_peer.insert(peer_key(&tunnel, slot));
         self.cues.changed(slot);
         Some(slot)
+    }
+
+    /// Would a context find room at this place, and be the only one that its TEID names?
+    pub fn is_free(&self, slot: Slot) -> bool {
+        self.slots.is_free(slot.index) && !self.shared_control.contains_key(&teid_at(&self.key, slot))
+    }
+
+    /// Puts a context back at its former place, which is free: it has its TEID again.
+    pub fn insert_at(&mut self, slot: Slot, context: PdpContext) {
+        let (tid, tunnel) = (context.tid().to_u64(), context.tunnel);
+        let context = PdpContext { teid: teid_at(&self.key, slot), ..context };
+        if self.slots.insert_at(slot, context).is_ok() {
+            self.by_tid.insert(tid, slot);
+            self.by_peer.insert(peer_key(&tunnel, slot));
+        }
+    }
+
+    /// The endpoints for signalling of these contexts, whose first context is not among them, lead to one of them.
+    pub fn share_control(&mut self, slots: &[Slot]) {
+        for slot in slots {
+            let Some(shared) = self.slots.get(*slot).map(|context| context.control_teid) else { continue };
+            if self.by_teid(shared).is_none() {
+                self.shared_control.insert(shared, *slot);
+            }
+        }
     }
 
     /// Takes a context out. `sharer` is another one with its endpoint for signalling.

@@ -398,6 +398,7 @@ impl Ggsn {
         self.assign_addresses(wanted.apn, address, slot);
         self.advertise_soon(cx, slot);
         self.watch_idle(cx, slot);
+        self.mark_for_store(slot);
         Some(slot)
     }
 
@@ -518,6 +519,7 @@ impl Ggsn {
         }
         self.gtp.close(context.tunnel);
         self.gtp.close_origin(context.origin);
+        self.mark_for_store(slot);
         self.counters.deleted += 1;
         let PdpContext { imsi, nsapi, address, .. } = context;
         cx.log(

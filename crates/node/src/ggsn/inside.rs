@@ -26,6 +26,9 @@ impl Ggsn {
     pub(super) fn way(&self, apn: u16, destination: IpAddr) -> Way {
         let point = |apn: usize| self.access_points.get(apn);
         let Some(own) = point(usize::from(apn)) else { return Way::Network };
+        if own.config.mobile_to_mobile == MobileToMobile::Network && !self.some_refuse {
+            return Way::Network;
+        }
         if let Some(index) = own.owner(destination) {
             return match own.config.mobile_to_mobile {
                 MobileToMobile::Network => Way::Network,

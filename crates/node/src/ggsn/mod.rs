@@ -24,6 +24,7 @@ mod config;
 mod context;
 mod control;
 mod cues;
+pub mod durable;
 mod idle;
 mod inside;
 mod neighbours;
@@ -49,6 +50,7 @@ pub use context::{PdpContext, Volume};
 pub use notify::{NOTIFICATION_INTERVAL, NOTIFICATIONS_MAX, STATIC_MOBILES_MAX, StaticMobile};
 pub use pool::PREFIX_LENGTHS;
 
+use crate::kept::Marks;
 use crate::slots::Slot;
 use agenda::Agenda;
 use context::Contexts;
@@ -201,6 +203,8 @@ pub struct Ggsn {
     /// Some access point has its mobiles reach no other.
     some_refuse: bool,
     static_mobiles: StaticMobiles,
+    /// What is to be kept for the time after a restart, where somebody keeps it.
+    marks: Option<Marks>,
     next_charging_id: u32,
     counters: GgsnCounters,
     gtp_outputs: Batch<GtpOutput>,
@@ -263,10 +267,11 @@ impl Ggsn {
             gtp: GtpEntity::new(gtp),
             some_refuse: some_refuse(&access_points),
             access_points,
-            contexts: Contexts::with_limit(limit, config.teid_key),
+            contexts: Contexts::with_limit(limit, config.teid_generation, config.teid_key),
             advertising: Agenda::new(Owner::Advertise),
             idle: Agenda::new(Owner::Idle),
             static_mobiles,
+            marks: None,
             next_charging_id: 1,
             counters: GgsnCounters::default(),
             gtp_outputs: Batch::with_capacity(64),

@@ -111,6 +111,7 @@ impl Ggsn {
             ..UpdateResponse::refused(Cause::RequestAccepted)
         };
         self.counters.updated += 1;
+        self.mark_for_store(slot);
         if held.is_some() || request.tft.is_some() {
             self.reclassify(slot);
         }

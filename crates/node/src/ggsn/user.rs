@@ -164,5 +164,7 @@ impl Ggsn {
             volume.add(frame.len());
         }
         self.gtp.send_user(cx, context.tid(), &mut context.tunnel, frame, &mut self.gtp_outputs);
+        let sequence = context.tunnel.next_sequence;
+        self.counted(slot, sequence);
     }
 }

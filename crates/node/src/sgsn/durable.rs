@@ -11,69 +11,10 @@
 
 use super::Sgsn;
 use super::mobile::Mobile;
+use crate::kept::{Change, Marks};
 use crate::slots::Slot;
 use gannet_proto::gmm::MmState;
 use gannet_wire::id::Imsi;
-use std::collections::VecDeque;
-
-/// What whoever keeps the mobiles is to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change<'a> {
-    /// Keep these octets of a subscriber, instead of what was kept of it.
-    Put {
-        /// Whose.
-        imsi: Imsi,
-        /// For [`Sgsn::restore`].
-        octets: &'a [u8],
-    },
-    /// Keep nothing of a subscriber.
-    Delete {
-        /// Whose.
-        imsi: Imsi,
-    },
-}
-
-/// What is known of one place.
-#[derive(Debug, Clone, Copy, Default)]
-struct Place {
-    /// It waits.
-    marked: bool,
-    /// Of whom something is kept from here.
-    kept: Option<Imsi>,
-}
-
-/// Places that wait, in the order in which they were marked.
-#[derive(Debug)]
-pub struct Durable {
-    places: Vec<Place>,
-    waiting: VecDeque<u32>,
-    octets: Vec<u8>,
-}
-
-impl Durable {
-    fn new(places: usize) -> Self {
-        Self {
-            places: vec![Place::default(); places],
-            waiting: VecDeque::with_capacity(places),
-            octets: Vec::with_capacity(1024),
-        }
-    }
-
-    fn mark(&mut self, index: u32) {
-        let Some(place) = self.places.get_mut(index as usize) else { return };
-        if !core::mem::replace(&mut place.marked, true) {
-            self.waiting.push_back(index);
-        }
-    }
-
-    /// The place that waits longest, and of whom something was kept from there; from now on that is `now`.
-    fn next(&mut self, now: impl FnOnce(u32) -> Option<Imsi>) -> Option<(u32, Option<Imsi>)> {
-        let index = self.waiting.pop_front()?;
-        let place = self.places.get_mut(index as usize)?;
-        place.marked = false;
-        Some((index, core::mem::replace(&mut place.kept, now(index))))
-    }
-}
 
 /// Is a mobile kept? From the moment at which it is given its P-TMSI: before that it would have to begin anew in any case.
 fn is_durable(mobile: &Mobile) -> bool {
@@ -83,7 +24,7 @@ fn is_durable(mobile: &Mobile) -> bool {
 impl Sgsn {
     /// From now on changes wait for [`Sgsn::take_changes`]. To be called before any mobile is there.
     pub fn keep_changes(&mut self) {
-        self.durable = Some(Durable::new(self.config.mobiles_max));
+        self.durable = Some(Marks::new(self.config.mobiles_max));
     }
 
     /// A number that is another one whenever [`Sgsn::network`] is.
@@ -108,7 +49,7 @@ impl Sgsn {
     /// How many places wait.
     #[must_use]
     pub fn changes_waiting(&self) -> usize {
-        self.durable.as_ref().map_or(0, |durable| durable.waiting.len())
+        self.durable.as_ref().map_or(0, Marks::waiting)
     }
 
     /// Gives out what some places have come to, `max` at the most; each is a microsecond or two.
@@ -160,10 +101,8 @@ impl Sgsn {
 
     /// A mobile is here again of which something is kept.
     pub(super) fn restored(&mut self, slot: Slot, imsi: Imsi) {
-        if let Some(place) =
-            self.durable.as_mut().and_then(|durable| durable.places.get_mut(slot.index as usize))
-        {
-            place.kept = Some(imsi);
+        if let Some(durable) = &mut self.durable {
+            durable.kept(slot.index, imsi);
         }
     }
 }

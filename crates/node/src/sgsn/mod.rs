@@ -61,6 +61,7 @@ mod uplink;
 pub mod uplink_queues;
 mod user_plane;
 
+use crate::kept::Marks;
 use crate::slots::{Slot, Slots};
 use admission::Admission;
 use arriving::Arriving;
@@ -68,7 +69,6 @@ use charging::{ChargedRecord, Charging};
 use contexts::Contexts;
 use core::net::IpAddr;
 use directory::Directory;
-use durable::Durable;
 use flows::{Expected, Flows, Ingress};
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
@@ -242,7 +242,7 @@ pub struct Sgsn {
     pub(crate) contexts: Contexts,
     pub(crate) admission: Admission,
     /// What is to be kept; nothing unless somebody keeps it.
-    pub(crate) durable: Option<Durable>,
+    pub(crate) durable: Option<Marks>,
     /// What contexts have used; nothing unless somebody asks.
     charging: Option<Box<Charging>>,
     pub(crate) flows: Option<Flows>,

@@ -39,6 +39,8 @@ pub struct GgsnInstance {
     pub description: Option<String>,
     /// Where the restart counter of GTP is kept.
     pub gtp_state_dir: Option<String>,
+    /// Where contexts are kept for the time after a restart.
+    pub store: Option<String>,
     /// The address of GTP, control and user plane.
     pub gtp_bind_ip: Option<Ipv4Addr>,
     /// Its IPv6 address, and which SGSNs are believed.
@@ -264,6 +266,7 @@ impl GgsnInstance {
             name: name.to_owned(),
             description: None,
             gtp_state_dir: None,
+            store: None,
             gtp_bind_ip: None,
             gn: Gn::default(),
             echo_interval_s: Some(super::gtp::ECHO_INTERVAL_S),
@@ -365,6 +368,8 @@ pub enum GgsnOperation {
         /// Only the one with this address.
         address: Option<IpAddr>,
     },
+    /// `show store`: [`crate::view::Store`].
+    ShowStore,
     /// `show drops`: a [`crate::view::DropCount`] for each.
     ShowDrops,
     /// `show why imsi IMSI`: the last [`crate::view::Why`]s of a mobile.

@@ -44,7 +44,7 @@ file that is open.
 | GGSN | `max-pdp-contexts` | the size of a table |
 | GGSN | `tun-device`, `ipup-script`, `ipdown-script`, `mtu … apply`; a new `apn` or `ggsn`, or one that was shut down at the start | a device |
 | GGSN | `ip prefix`, `ipv6 prefix`, `type-support`, `ip static` | the size of a table: that of addresses |
-| GGSN | `gtp state-dir` | a file that is open |
+| GGSN | `gtp state-dir`, `store` | a file that is open |
 | BSS emulator | addresses, cells, mobiles, their cards, QoS and compression | tables, and what mobiles are made of |
 
 `auth-policy remote` connects to the HLR at once; after another policy the link stays until the end, so that who waits for the

@@ -355,7 +355,7 @@ impl Value for Apn {
 }
 
 /// The mobile's telephone number: nature of address and numbering plan, then TBCD (29.060 clause 7.7.33).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Msisdn {
     /// Extension bit, nature of address, numbering plan: 0x91 for an international number.
     pub nature_and_plan: u8,

@@ -1,6 +1,7 @@
 //! A GGSN and the far end of its Gn interface: messages and G-PDUs as an SGSN sends and reads them.
 
 mod addresses;
+mod durable;
 mod endings;
 mod hostile;
 mod ipv6;

@@ -1,7 +1,7 @@
 //! What is kept for the time after a restart, and what becomes of it.
 
 use super::bench::*;
-use crate::sgsn::durable::Change;
+use crate::kept::Change;
 use crate::sgsn::relocation::ImportError;
 use crate::sgsn::*;
 use gannet_machine::drops::Drop;

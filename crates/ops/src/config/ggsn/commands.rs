@@ -212,6 +212,21 @@ fn install_limits(grammar: &mut Grammar<Ggsn>) {
     );
     grammar.add(
         ggsn,
+        "store PATH",
+        "Where PDP contexts are kept for the time after a restart\nA file of this GGSN's own",
+        Action::<Ggsn>::Set(|edit| {
+            let path = edit.args.text(0).to_owned();
+            ggsn_here(edit).map(|ggsn| ggsn.store = Some(path))
+        }),
+    );
+    grammar.add(
+        ggsn,
+        "no store",
+        "Take back\nWhere PDP contexts are kept for the time after a restart",
+        Action::<Ggsn>::Set(|edit| ggsn_here(edit).map(|ggsn| ggsn.store = None)),
+    );
+    grammar.add(
+        ggsn,
         "sgsn-restart (forget|delete)",
         "Contexts of an SGSN that has restarted\nThey end, the default\nThe SGSN is asked to delete each of them",
         Action::<Ggsn>::Set(|edit| {
@@ -253,7 +268,8 @@ fn contexts_of(args: &Args, name: &str) -> Parsed {
 
 fn install_show(grammar: &mut Grammar<Ggsn>) {
     use GgsnOperation::{
-        DeactivatePdp, ShowApn, ShowDrops, ShowGgsn, ShowPdpContexts, ShowSgsns, ShowUserPlane, ShowWhy,
+        DeactivatePdp, ShowApn, ShowDrops, ShowGgsn, ShowPdpContexts, ShowSgsns, ShowStore, ShowUserPlane,
+        ShowWhy,
     };
     let mut show = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         let help = format!("Show the state of the node\n{help}");
@@ -293,6 +309,7 @@ fn install_show(grammar: &mut Grammar<Ggsn>) {
         |args| contexts_of(args, "ipv6"),
     );
     show("show user-plane", "What forwards between Gn and Gi, and what it has done", |_| Ok(ShowUserPlane));
+    show("show store", "What is kept for the time after a restart, and how far behind", |_| Ok(ShowStore));
     show("show drops", "What was dropped or refused, by name", |_| Ok(ShowDrops));
     let why = "The last rejects and drops of a mobile, with their clauses\nBy IMSI\nThe IMSI";
     show("show why imsi IMSI", why, |args| args.value(0).map(ShowWhy));

@@ -9,6 +9,7 @@ pub(super) fn ggsn(ggsn: &GgsnInstance, text: &mut ConfigText) {
     text.node(format_args!("ggsn {}", ggsn.name), |text| {
         optional(text, "description", ggsn.description.as_ref());
         optional(text, "gtp state-dir", ggsn.gtp_state_dir.as_ref());
+        optional(text, "store", ggsn.store.as_ref());
         optional(text, "gtp bind-ip", ggsn.gtp_bind_ip);
         ggsn.gn.write("gtp bind-ipv6", text);
         if ggsn.user_plane != UserPlane::default() {

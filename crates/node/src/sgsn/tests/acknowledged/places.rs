@@ -1,7 +1,7 @@
 //! The link of a mobile that changes its cell, its node, or is suspended.
 
 use super::*;
-use crate::sgsn::durable::Change;
+use crate::kept::Change;
 use crate::sgsn::tests::places::{accept_of, move_to_other_area};
 use gannet_machine::time::Duration;
 use gannet_wire::bssgp::Message;

@@ -7,8 +7,9 @@
 
 use gannet_machine::drops::Drop;
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_rig::NetworkNamespace;
 use gannet_rt::log::LogSink;
-use gannet_rt::{Clock, EventLoop, LoopConfig, NetworkNamespace, NoHooks, Tun, TunAddress, TunOptions};
+use gannet_rt::{Clock, EventLoop, LoopConfig, NoHooks, Tun, TunAddress, TunOptions};
 use gannet_testkit::netns::{Background, Netns};
 use gannet_testkit::tshark::dissect_file;
 use gannet_testkit::{Need, TempDir};

@@ -1,14 +1,15 @@
-//! Mobiles outlive a restart: from the store into the node at the start, and behind it ever after.
+//! Subscribers outlive a restart: from the store into the node at the start, and behind it ever after.
 
 use core::cell::RefCell;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::trace::{Category, Level, TraceSink};
-use gannet_node::sgsn::durable::Change;
-use gannet_node::sgsn::{Sgsn, relocation};
+use gannet_machine::{Context, Machine};
+use gannet_node::kept::Change;
 use gannet_ops::store::{Batch, Embedded, Entry, Owner, Store as _, Writer};
 use gannet_ops::view;
 use gannet_proto::gtp::TeidKey;
 use gannet_rt::{Access, EventLoop, MachineId, Service};
+use gannet_wire::id::Imsi;
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
@@ -27,6 +28,41 @@ const NAMED: u64 = 10;
 /// out a TEID again that the run before it has given out last.
 const GENERATIONS: u64 = 16;
 
+/// A node whose subscribers outlive a restart.
+pub trait Kept: Machine + 'static {
+    /// The layout of what it keeps.
+    const LAYOUT: u8;
+    /// What it is.
+    const NAME: &'static str;
+
+    /// Under which key its contexts have their TEIDs.
+    fn key(&self) -> TeidKey;
+    /// From now on changes wait.
+    fn keep_changes(&mut self);
+    /// How many places wait.
+    fn changes_waiting(&self) -> usize;
+    /// Gives out what some places have come to.
+    fn take_changes(&mut self, max: usize, each: &mut dyn FnMut(Change<'_>));
+    /// Takes a subscriber in again; what of him is missing, where something is.
+    ///
+    /// # Errors
+    /// A sentence: why nothing of him could be restored.
+    fn restore(&mut self, cx: &mut Context<'_>, imsi: Imsi, octets: &[u8]) -> Result<Option<String>, String>;
+
+    /// A number that is another one whenever [`Kept::network`] is.
+    fn network_changes(&self) -> u64 {
+        0
+    }
+    /// What was learned of the network.
+    fn network(&self) -> Vec<u8> {
+        Vec::new()
+    }
+    /// What was learned before a restart. False where it cannot be read.
+    fn recall_network(&mut self, _octets: &[u8]) -> bool {
+        true
+    }
+}
+
 /// A store that was opened, and what follows for the node that goes on with it.
 #[derive(Debug)]
 pub struct Opened {
@@ -42,9 +78,9 @@ impl Opened {
     ///
     /// # Errors
     /// A sentence: why it cannot be used.
-    pub fn open(path: &str, last_counter: Option<u8>) -> Result<Self, String> {
+    pub fn open<M: Kept>(path: &str, last_counter: Option<u8>) -> Result<Self, String> {
         let say = |error: gannet_ops::store::StoreError| error.to_string();
-        let mut store = Embedded::open(Path::new(path), relocation::LAYOUT).map_err(say)?;
+        let mut store = Embedded::open(Path::new(path), M::LAYOUT).map_err(say)?;
         let owner = store.owner().map_err(say)?;
         let stale = owner.starts > 0 && last_counter.is_some_and(|last| last != owner.restart_counter);
         Ok(Self { path: path.to_owned(), store, owner, stale })
@@ -69,31 +105,33 @@ impl Opened {
     ///
     /// # Errors
     /// A sentence: why the store cannot be used.
-    pub fn restore(
+    pub fn restore<M: Kept>(
         self,
         restart_counter: u8,
-        machine: MachineId<Sgsn>,
+        machine: MachineId<M>,
         node: &mut EventLoop,
-    ) -> Result<Keeper, String> {
+    ) -> Result<Keeper<M>, String> {
         let say = |error: gannet_ops::store::StoreError| error.to_string();
         let Self { path, mut store, owner, stale } = self;
-        let teid_secret = sgsn_key(machine, node).secret();
+        let key = node.access().look_at(machine).map(Kept::key).unwrap_or_default();
+        let teid_secret = key.secret();
         store.set_owner(Owner { starts: owner.starts + 1, restart_counter, teid_secret }).map_err(say)?;
         let mut access = node.access();
-        if let Some((sgsn, _)) = access.machine_and_context(machine) {
-            sgsn.keep_changes();
+        if let Some((node, _)) = access.machine_and_context(machine) {
+            node.keep_changes();
         }
         if stale {
             store.clear().map_err(say)?;
             let text = format_args!(
-                "store {path}: the SGSN ran without it meanwhile; all mobiles in it are forgotten"
+                "store {path}: the {} ran without it meanwhile; all mobiles in it are forgotten",
+                M::NAME
             );
             access.log().line(Category::Main, Level::Notice, text);
         }
         // BSSs are where they were, whatever became of the mobiles.
         let network = store.network().map_err(say)?;
-        if let Some((sgsn, _)) = access.machine_and_context(machine)
-            && network.is_some_and(|octets| sgsn.recall_network(&octets).is_none())
+        if let Some((node, _)) = access.machine_and_context(machine)
+            && network.is_some_and(|octets| !node.recall_network(&octets))
         {
             let text = format_args!("store {path}: what it has of BSSs cannot be read, and is passed over");
             access.log().line(Category::Main, Level::Error, text);
@@ -116,11 +154,6 @@ impl Opened {
     }
 }
 
-/// The key that the node has.
-fn sgsn_key(machine: MachineId<Sgsn>, node: &mut EventLoop) -> TeidKey {
-    node.access().look_at(machine).map(Sgsn::teid_key).copied().unwrap_or_default()
-}
-
 /// What was found in a store.
 #[derive(Debug, Default)]
 struct Found {
@@ -130,12 +163,17 @@ struct Found {
 }
 
 impl Found {
-    fn take(&mut self, entry: Entry<'_>, machine: MachineId<Sgsn>, access: &mut Access<'_>) {
+    fn take<M: Kept>(&mut self, entry: Entry<'_>, machine: MachineId<M>, access: &mut Access<'_>) {
         match entry {
             Entry::Of(imsi, octets) => {
-                let Some((sgsn, mut cx)) = access.machine_and_context(machine) else { return };
-                match sgsn.restore(&mut cx, imsi, octets) {
-                    Ok(_) => self.restored += 1,
+                let Some((node, mut cx)) = access.machine_and_context(machine) else { return };
+                match node.restore(&mut cx, imsi, octets) {
+                    Ok(None) => self.restored += 1,
+                    Ok(Some(missing)) => {
+                        self.restored += 1;
+                        let text = format_args!("IMSI {imsi} is restored in part: {missing}");
+                        access.log().line(Category::Main, Level::Error, text);
+                    }
                     Err(error) => {
                         self.gone.delete(imsi);
                         self.refuse(access, format_args!("IMSI {imsi} is not restored: {error}"));
@@ -158,9 +196,9 @@ impl Found {
 
 /// Keeps the store up to date.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct Keeper<M: Kept> {
     path: String,
-    machine: MachineId<Sgsn>,
+    machine: MachineId<M>,
     writer: Writer,
     /// What is collected, and since when.
     batch: Option<Batch>,
@@ -172,10 +210,10 @@ pub struct Keeper {
     restored: (u64, u64),
 }
 
-impl Keeper {
+impl<M: Kept> Keeper<M> {
     /// `show store`.
     pub fn show(&self, access: &mut Access<'_>) -> view::Store {
-        let waiting = access.look_at(self.machine).map_or(0, Sgsn::changes_waiting);
+        let waiting = access.look_at(self.machine).map_or(0, Kept::changes_waiting);
         let collected = self.batch.as_ref().map_or(0, Batch::len);
         view::Store {
             path: self.path.clone(),
@@ -188,21 +226,21 @@ impl Keeper {
     /// Takes some changes, and gives them to the writer where that is enough or they have waited long enough.
     fn round(&mut self, access: &mut Access<'_>) {
         let now = access.now();
-        let changes = access.look_at(self.machine).map_or(self.network, Sgsn::network_changes);
+        let changes = access.look_at(self.machine).map_or(self.network, Kept::network_changes);
         let has_moved = changes != self.network;
-        if has_moved || access.look_at(self.machine).is_some_and(|sgsn| sgsn.changes_waiting() > 0) {
+        if has_moved || access.look_at(self.machine).is_some_and(|node| node.changes_waiting() > 0) {
             if self.batch.is_none() {
                 self.batch = self.writer.spare();
                 self.since = now;
             }
-            if let (true, Some(batch), Some(sgsn)) =
+            if let (true, Some(batch), Some(node)) =
                 (has_moved, &mut self.batch, access.look_at(self.machine))
             {
-                batch.put_network(sgsn.network());
+                batch.put_network(node.network());
                 self.network = changes;
             }
-            if let (Some(batch), Some(sgsn)) = (&mut self.batch, access.machine(self.machine)) {
-                sgsn.take_changes(A_TURN, |change| match change {
+            if let (Some(batch), Some(node)) = (&mut self.batch, access.machine(self.machine)) {
+                node.take_changes(A_TURN, &mut |change| match change {
                     Change::Put { imsi, octets } => batch.put(imsi, octets),
                     Change::Delete { imsi } => batch.delete(imsi),
                 });
@@ -235,16 +273,16 @@ impl Keeper {
     pub fn is_done(&mut self, access: &mut Access<'_>) -> bool {
         self.since = Instant::ZERO;
         self.round(access);
-        let waiting = access.look_at(self.machine).map_or(0, Sgsn::changes_waiting);
+        let waiting = access.look_at(self.machine).map_or(0, Kept::changes_waiting);
         waiting == 0 && self.batch.is_none() && self.writer.is_idle()
     }
 }
 
 /// The keeper has its turn at the end of each round.
 #[derive(Debug)]
-pub struct StoreService(pub Rc<RefCell<Keeper>>);
+pub struct StoreService<M: Kept>(pub Rc<RefCell<Keeper<M>>>);
 
-impl Service for StoreService {
+impl<M: Kept> Service for StoreService<M> {
     fn start(&mut self, _access: &mut Access<'_>) -> io::Result<()> {
         Ok(())
     }
