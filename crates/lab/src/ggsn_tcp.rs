@@ -155,9 +155,9 @@ impl Stage {
         arguments.extend(["-J", "-t", &seconds]);
         arguments.extend(matches!(way, Way::Down).then_some("-R"));
         let pid = self.processes.first().map_or(0, Process::pid);
-        let before = gannet_rt::cpu_time_of(pid).map_err(text)?;
+        let before = gannet_rig::cpu_time_of(pid).map_err(text)?;
         let said = self.sgsn.output_unless(stop, "taskset", &arguments).map_err(text)?;
-        let spent = gannet_rt::cpu_time_of(pid).map_err(text)?.saturating_sub(before);
+        let spent = gannet_rig::cpu_time_of(pid).map_err(text)?.saturating_sub(before);
         self.processes.iter_mut().try_for_each(Process::check).map_err(text)?;
         Measured::read(&said, spent)
     }
