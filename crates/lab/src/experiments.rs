@@ -47,6 +47,16 @@ macro_rules! beyond {
         )
     };
 }
+/// What a reader has to know of all experiments at the edge router, and the paper that they repeat.
+macro_rules! edge {
+    ($purpose:literal) => {
+        concat!(
+            $purpose,
+            " The experiment repeats one of R. Gu\u{e9}rin, L. Li, S. Nadas, P. Pan, V. Peris, \u{201c}The Cost of QoS Support in \
+             Edge Devices: An Experimental Study\u{201d}, IEEE INFOCOM, New York, 1999, whose routers joined E1 lines."
+        )
+    };
+}
 
 /// In place of the work that stands for it.
 const GEA3: Option<u8> = Some(3);
@@ -183,6 +193,43 @@ pub const ALL: &[Experiment] = &[
         run: crate::ggsn_tcp::run,
     },
     Experiment {
+        name: "edge-buffsize",
+        description: "an edge router's streams by BUFF_SIZE, the octets that a packet buffer counts",
+        purpose: edge!(
+            "Shows what reserved and best-effort streams get of a congested line by the value of BUFF_SIZE (section V-B.1, \
+                  figure 7), and that it is no matter where octets are counted as they are. Virtual time."
+        ),
+        run: crate::edge::buffsize::run,
+    },
+    Experiment {
+        name: "edge-buffers",
+        description: "the same streams by the number of packet buffers, with periodic and Poisson arrivals",
+        purpose: edge!(
+            "Shows what reserved and best-effort streams get of a congested line by the number of packet buffers, with \
+                  periodic and with Poisson arrivals (section V-B.2, figures 8 and 9), with the paper's rules and with ours, \
+                  and what a burst allowance is worth and costs. Virtual time."
+        ),
+        run: crate::edge::buffers::run,
+    },
+    Experiment {
+        name: "edge-delay",
+        description: "delay of expedited forwarding beside the AF queue, and a stream at 20 times its reservation",
+        purpose: edge!(
+            "Shows the delay of two streams in the AF queue and in the EF queue, by the weight of EF (section V-C, table I), \
+                  and what others notice of a stream that sends twenty times what is reserved for it. Virtual time."
+        ),
+        run: crate::edge::delay::run,
+    },
+    Experiment {
+        name: "edge-cost",
+        description: "what the QoS component costs a packet, in ns and instructions, with 9 to 100,000 streams",
+        purpose: edge!(
+            "Measures what the QoS component costs a packet, enqueued and dequeued (section V-A), with 9, 10,000 and 100,000 \
+                  streams chosen at random."
+        ),
+        run: crate::edge::cost::run,
+    },
+    Experiment {
         name: "ed-throughput-gea3",
         description: "the same as ed-throughput where each packet is ciphered with GEA3",
         purpose: thesis!(
@@ -221,13 +268,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_experiment_says_what_it_is_for_and_cites_the_thesis_in_full() {
+    fn each_experiment_says_what_it_is_for_and_cites_its_paper_in_full() {
         for experiment in ALL {
             assert!(experiment.purpose.len() > 100, "{}", experiment.name);
             assert!(named(experiment.name).is_some_and(|found| found.purpose == experiment.purpose));
             let cites = ["Lefebvre", "University of British Columbia", "2001"];
             let full = cites.iter().all(|part| experiment.purpose.contains(part));
             assert_eq!(full, experiment.name.starts_with("ed-"), "{}", experiment.name);
+            let full = ["Peris", "INFOCOM", "1999"].iter().all(|part| experiment.purpose.contains(part));
+            assert_eq!(full, experiment.name.starts_with("edge-"), "{}", experiment.name);
         }
     }
 }

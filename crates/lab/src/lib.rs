@@ -9,6 +9,7 @@ pub mod busy;
 pub mod counters;
 pub mod demo;
 pub mod ed;
+pub mod edge;
 pub mod experiments;
 pub mod figure;
 pub mod ggsn_tcp;

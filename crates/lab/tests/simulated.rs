@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use gannet_lab::report::{Options, Report, Size};
-use gannet_lab::{qos_cell, world};
+use gannet_lab::{edge, qos_cell, world};
 use std::path::{Path, PathBuf};
 
 fn holds(name: &str, run: fn(&Options) -> Result<Report, String>) {
@@ -32,4 +32,19 @@ fn world_is_as_it_was() {
 #[test]
 fn qos_cell_is_as_it_was() {
     holds("qos-cell", qos_cell::run);
+}
+
+#[test]
+fn edge_buffsize_is_as_it_was() {
+    holds("edge-buffsize", edge::buffsize::run);
+}
+
+#[test]
+fn edge_buffers_is_as_it_was() {
+    holds("edge-buffers", edge::buffers::run);
+}
+
+#[test]
+fn edge_delay_is_as_it_was() {
+    holds("edge-delay", edge::delay::run);
 }

@@ -74,6 +74,18 @@ impl TokenBucket {
         self.updated = self.updated.max(now);
     }
 
+    /// Takes `tokens` at `now` where a PDU may pass; true where it did.
+    #[inline]
+    pub fn try_take(&mut self, now: Instant, tokens: u32) -> bool {
+        let level = self.level_at(now);
+        if level <= 0 {
+            return false;
+        }
+        self.level = level - i64::from(tokens) * PARTS;
+        self.updated = self.updated.max(now);
+        true
+    }
+
     /// A new rate from `now` on; what has come until now came at the former one.
     pub fn reconfigure(&mut self, now: Instant, rate: Rate) {
         self.level = self.level_at(now).min(full(rate));

@@ -2,7 +2,7 @@
 //! ping and TCP; what it drops, what a killed process leaves, and an interface that comes back.
 
 use crate::common::{GANNET, Node, file, said, wait_for};
-use gannet_rt::NetworkNamespace;
+use gannet_rig::NetworkNamespace;
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir};
 use std::io::{Read as _, Write as _};

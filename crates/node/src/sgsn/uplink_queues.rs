@@ -26,7 +26,8 @@ use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
 use gannet_proto::llc::Kind;
 use gannet_qos::class::{CellClass, Precedence};
-use gannet_qos::flow_queues::{self, CellConfig, DropNames, Dropped, FlowQueues, FlowView, Limit};
+use gannet_qos::discipline::{Discipline as _, Dropped, Packet};
+use gannet_qos::flow_queues::{self, CellConfig, DropNames, FlowQueues, FlowView, Limit};
 use gannet_wire::id::{Imsi, Nsei, Sapi};
 use std::collections::BTreeMap;
 
@@ -153,16 +154,17 @@ impl Sgsn {
         let Some(uplink) = &mut self.uplink else { return Some(frame) };
         let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         let mut dropped = core::mem::take(&mut uplink.dropped);
-        let waiting = Waiting { slot, from, cell, kind, frame };
-        let enqueued =
-            uplink.queues.enqueue(cx.now, slot.index, octets, waiting, &mut |gone| dropped.push(gone));
-        if enqueued.crossed_high {
+        let item = Waiting { slot, from, cell, kind, frame };
+        let packet = Packet { flow: slot.index, octets, item };
+        let offered = uplink.queues.offer(cx.now, packet, &mut |gone| dropped.push(gone));
+        if offered.crossed_high {
             self.uplink_full(slot);
         }
         for gone in dropped.drain(..) {
-            cx.drop_of(gone.reason, self.imsi_of(gone.item.slot));
-            if gone.flow != slot.index {
-                self.uplink_served(gone.item.slot);
+            let from = gone.packet.item.slot;
+            cx.drop_of(gone.reason, self.imsi_of(from));
+            if gone.packet.flow != slot.index {
+                self.uplink_served(from);
             }
         }
         if let Some(uplink) = &mut self.uplink {
@@ -324,11 +326,11 @@ impl Sgsn {
         // What goes alone is deciphered alone, and takes as long as ever.
         while together + alone < batch
             && alone < BATCH
-            && let Some(served) = self.uplink.as_mut().and_then(|uplink| uplink.queues.dequeue(cx.now))
+            && let Some(served) = self.uplink.as_mut().and_then(|uplink| uplink.queues.take(cx.now))
         {
-            let Waiting { slot, from, cell, kind, frame } = served.item;
+            let Waiting { slot, from, cell, kind, frame } = served.packet.item;
             if let Some(flows) = &mut self.flows {
-                flows.serves(served.octets);
+                flows.serves(served.packet.octets);
             }
             self.uplink_served(slot);
             if self.batch_for_deciphering(cx, Arrived::new(slot, (from, Some(cell)), (frame, kind))) {

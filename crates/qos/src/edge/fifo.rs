@@ -37,6 +37,17 @@ pub(super) struct Label {
     pub(super) octets: u32,
 }
 
+/// A packet that was taken out.
+#[derive(Debug)]
+pub(super) struct Popped<T> {
+    pub(super) item: T,
+    pub(super) since: Instant,
+    pub(super) stream: u32,
+    pub(super) octets: u32,
+    /// Of the packet that is the first now.
+    pub(super) next_octets: Option<u32>,
+}
+
 /// All packets. The table grows up to what has once waited, and never beyond what it was made for.
 #[derive(Debug)]
 pub(super) struct Nodes<T> {
@@ -51,20 +62,39 @@ impl<T> Nodes<T> {
         Self { nodes: Vec::with_capacity(capacity), free: NIL }
     }
 
-    /// Puts a packet at the end of a list.
+    /// Puts a packet at the end of a list; true where it is the first.
     #[inline]
-    pub(super) fn push_back(&mut self, chain: &mut Chain, item: T, since: Instant, label: Label) {
+    pub(super) fn push_back(&mut self, chain: &mut Chain, item: T, since: Instant, label: Label) -> bool {
         let Label { stream, octets } = label;
         let node = Node { item: Some(item), since, stream, octets, next: NIL };
         let at = self.free;
         if let Some(place) = self.nodes.get_mut(at as usize) {
             self.free = place.next;
             *place = node;
-            self.attach_back(chain, at);
-        } else if let Ok(at) = u32::try_from(self.nodes.len()) {
-            self.nodes.push(node);
-            self.attach_back(chain, at);
+            self.link(chain, at)
+        } else {
+            self.grow(chain, node)
         }
+    }
+
+    /// The same where no place was left.
+    #[cold]
+    fn grow(&mut self, chain: &mut Chain, node: Node<T>) -> bool {
+        let Ok(at) = u32::try_from(self.nodes.len()) else { return false };
+        self.nodes.push(node);
+        self.link(chain, at)
+    }
+
+    /// The last packet of a list is this one, which has none behind it; true where it is the first.
+    #[inline]
+    fn link(&mut self, chain: &mut Chain, at: u32) -> bool {
+        let tail = core::mem::replace(&mut chain.tail, at);
+        if let Some(last) = self.nodes.get_mut(tail as usize) {
+            last.next = at;
+            return false;
+        }
+        chain.head = at;
+        true
     }
 
     /// The first packet of a list.
@@ -74,22 +104,38 @@ impl<T> Nodes<T> {
         Some(Label { stream: node.stream, octets: node.octets })
     }
 
-    /// Takes the first packet out of a list and its place.
+    /// Takes the first packet out of a list and its place where it may go; otherwise it says whose it is.
     #[inline]
-    pub(super) fn pop_front(&mut self, chain: &mut Chain) -> Option<(T, Instant)> {
-        let at = self.detach_front(chain)?;
-        let node = self.nodes.get_mut(at as usize)?;
-        let item = node.item.take()?;
-        node.next = self.free;
+    pub(super) fn pop_front_where(
+        &mut self,
+        chain: &mut Chain,
+        may: impl FnOnce(Label) -> bool,
+    ) -> Result<Popped<T>, Option<u32>> {
+        let at = chain.head;
+        let node = self.nodes.get_mut(at as usize).ok_or(None)?;
+        let (stream, octets, since) = (node.stream, node.octets, node.since);
+        if !may(Label { stream, octets }) {
+            return Err(Some(stream));
+        }
+        let item = node.item.take().ok_or(None)?;
+        chain.head = core::mem::replace(&mut node.next, self.free);
         self.free = at;
-        Some((item, node.since))
+        let next_octets = self.nodes.get(chain.head as usize).map(|next| next.octets);
+        if next_octets.is_none() {
+            chain.tail = NIL;
+        }
+        Ok(Popped { item, since, stream, octets, next_octets })
     }
 
     /// Moves the first packet of one list to the end of another.
     pub(super) fn shift(&mut self, from: &mut Chain, to: &mut Chain) {
-        if let Some(at) = self.detach_front(from) {
-            self.attach_back(to, at);
+        let at = from.head;
+        let Some(node) = self.nodes.get_mut(at as usize) else { return };
+        from.head = core::mem::replace(&mut node.next, NIL);
+        if from.head == NIL {
+            from.tail = NIL;
         }
+        self.link(to, at);
     }
 
     /// Moves all packets of a list behind those of another.
@@ -104,29 +150,6 @@ impl<T> Nodes<T> {
         } else {
             *to = behind;
         }
-    }
-
-    #[inline]
-    fn detach_front(&self, chain: &mut Chain) -> Option<u32> {
-        let at = chain.head;
-        chain.head = self.nodes.get(at as usize)?.next;
-        if chain.head == NIL {
-            chain.tail = NIL;
-        }
-        Some(at)
-    }
-
-    /// Puts a packet that is in no list at the end of one.
-    #[inline]
-    fn attach_back(&mut self, chain: &mut Chain, at: u32) {
-        if let Some(node) = self.nodes.get_mut(at as usize) {
-            node.next = NIL;
-        }
-        match self.nodes.get_mut(chain.tail as usize) {
-            Some(last) => last.next = at,
-            None => chain.head = at,
-        }
-        chain.tail = at;
     }
 
     /// Asks for the first packet of a list, and says whose the second is.

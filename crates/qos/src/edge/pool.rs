@@ -48,26 +48,29 @@ impl Pool {
     #[inline]
     pub(super) fn admit(&mut self, share: &mut Share, octets: u32) -> Result<(), Drop> {
         let counted = self.counts(octets);
-        let after = share.occupied.saturating_add(counted);
-        if after > share.granted {
+        let after = u64::from(share.occupied) + u64::from(counted);
+        if after > share.granted.into() {
             if counted > self.free {
                 return Err(Drop::EdgeSharedFull);
             }
-            if !self.rule.admits(share.excess(), counted, self.free) {
+            let shared = share.excess();
+            if !self.rule.admits(shared, counted, self.free) {
                 return Err(Drop::EdgeShareTaken);
             }
-            self.free -= after - share.occupied.max(share.granted);
+            // What is left of its own is used first.
+            let own = share.granted.saturating_sub(share.occupied);
+            self.free -= counted - own;
         }
-        share.occupied = after;
+        share.occupied += counted;
         Ok(())
     }
 
     /// A packet of a stream has left: the stream's shared buffers are released first.
     #[inline]
     pub(super) fn release(&mut self, share: &mut Share, octets: u32) {
-        let before = share.excess();
-        share.occupied -= self.counts(octets);
-        self.free += before - share.excess();
+        let counted = self.counts(octets);
+        self.free += share.excess().min(counted);
+        share.occupied -= counted;
     }
 
     /// Takes a part of a stream's allocation back; what it occupied of that becomes shared.

@@ -3,66 +3,77 @@
 //! A tag is T_S + L / R of its queue. All tags are held times R_EF · R_AF/BE, so that a packet adds its length times the *other*
 //! queue's weight: whole numbers, no division, and the order is exact.
 
-use super::Lane;
-
 /// The most significant bit of a tag.
 const TOP: u64 = 1 << 63;
 
-/// The scheduler of two queues.
+/// T_EF or T_AF/BE: the tag of the first packet of a queue.
 #[derive(Debug)]
-pub(super) struct Scfq {
-    /// R_EF and R_AF/BE, below 2³¹ each. Packets are as short, so a tag grows by less than 2⁶².
-    weights: [u32; 2],
-    /// T_EF and T_AF/BE, of the first packets.
-    expedited: u64,
-    assured: u64,
-    /// T_S.
-    now: u64,
+pub(super) struct Tag {
+    /// The highest value where the queue is empty: it has no turn.
+    at: u64,
+    /// What an octet adds: the weight of the other queue, below 2³¹. Packets are as short, so a tag grows by less than 2⁶².
+    step: u64,
 }
 
-impl Scfq {
-    pub(super) const fn new(weights: [u32; 2]) -> Self {
-        Self::starting_at(weights, 0)
+impl Tag {
+    pub(super) fn new(weight_of_other: u32) -> Self {
+        Self { at: u64::MAX, step: weight_of_other.into() }
     }
 
-    /// The same with another virtual time.
-    pub(super) const fn starting_at(weights: [u32; 2], now: u64) -> Self {
-        Self { weights, expedited: now, assured: now, now }
-    }
-
-    /// A packet of `octets` is the first of its queue now.
+    /// The turn is this queue's and not the other's: the smaller tag, and this one where they are equal.
     #[inline]
-    pub(super) fn first_is(&mut self, lane: Lane, octets: u32) {
-        let [expedited, assured] = self.weights;
-        match lane {
-            Lane::Expedited => self.expedited = self.now + u64::from(octets) * u64::from(assured),
-            Lane::Assured => self.assured = self.now + u64::from(octets) * u64::from(expedited),
+    pub(super) const fn is_before(&self, other: &Self) -> bool {
+        self.at <= other.at
+    }
+
+    /// A packet of `octets` is the first of the queue now.
+    #[inline]
+    pub(super) fn first_is(&mut self, now: &VirtualTime, octets: u32) {
+        self.at = now.0 + u64::from(octets) * self.step;
+    }
+
+    /// The queue is empty.
+    #[inline]
+    pub(super) const fn has_none(&mut self) {
+        self.at = u64::MAX;
+    }
+
+    /// Virtual time has lost its highest bit.
+    const fn wrap(&mut self) {
+        if self.at != u64::MAX {
+            self.at &= !TOP;
         }
     }
+}
 
-    /// Whose turn it is of two queues that are not empty: the smaller tag, EF where they are equal.
-    #[inline]
-    pub(super) const fn smaller(&self) -> Lane {
-        if self.expedited <= self.assured { Lane::Expedited } else { Lane::Assured }
+/// T_S: the tag of the packet that was served last.
+#[derive(Debug)]
+pub(super) struct VirtualTime(u64);
+
+impl VirtualTime {
+    pub(super) const ZERO: Self = Self(0);
+
+    #[cfg(test)]
+    pub(super) const fn starting_at(at: u64) -> Self {
+        Self(at)
     }
 
-    /// The first packet of a queue, which has the smallest tag, is sent.
+    /// The first packet of the queue with the smallest tag is sent. True where that comes to the highest bit: both tags are to
+    /// lose it too ([`VirtualTime::wrap`]).
     #[inline]
-    pub(super) fn serves(&mut self, lane: Lane) {
-        self.now = match lane {
-            Lane::Expedited => self.expedited,
-            Lane::Assured => self.assured,
-        };
-        if self.now & TOP != 0 {
-            self.now &= !TOP;
-            self.expedited &= !TOP;
-            self.assured &= !TOP;
+    pub(super) const fn serves(&mut self, tag: &Tag) -> bool {
+        self.0 = tag.at;
+        self.0 & TOP != 0
+    }
+
+    /// Takes the highest bit off virtual time and both tags, where virtual time has it.
+    pub(super) const fn wrap(&mut self, tags: [&mut Tag; 2]) {
+        if self.0 & TOP == 0 {
+            return;
         }
-    }
-
-    /// Both queues are empty.
-    #[inline]
-    pub(super) const fn is_idle(&mut self) {
-        self.now = 0;
+        self.0 &= !TOP;
+        let [one, other] = tags;
+        one.wrap();
+        other.wrap();
     }
 }

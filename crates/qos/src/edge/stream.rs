@@ -2,8 +2,9 @@
 
 use super::config::{Lane, Service, StreamConfig};
 use super::fifo::Chain;
-use super::pool::Share;
+use super::pool::{Pool, Share};
 use crate::token_bucket::{Rate, TokenBucket};
+use gannet_machine::drops::Drop;
 use gannet_machine::time::Instant;
 
 /// It is configured.
@@ -17,19 +18,29 @@ pub(super) const MOVING: u8 = 8;
 /// It waits for a part of its allocation.
 pub(super) const DUE: u8 = 16;
 
+/// The queue of a stream with these marks.
+#[inline]
+pub(super) const fn lane_of(marks: u8) -> Lane {
+    if marks & EXPEDITED != 0 { Lane::Expedited } else { Lane::Assured }
+}
+
+/// It is not open, or it is blocked or moving: what few streams are, tested as one.
+pub(super) const APART: u8 = 32;
+
 /// What each packet of a stream touches.
 #[derive(Debug, Clone)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(super) struct Stream {
     /// In its queue; what waits in a queue that it has left stands in [`Rest::before`].
     pub(super) share: Share,
-    /// Its packets that wait, wherever.
-    pub(super) waiting: u32,
+    /// The low part of a count: what is not served yet is its distance from the low part of `served_pdus`.
+    pub(super) accepted_pdus: u32,
     pub(super) marks: u8,
     policer: TokenBucket,
+    // Apart from each other, so that each is one instruction: side by side they are made one of vectors, which takes five.
     pub(super) served_octets: u64,
-    pub(super) served_pdus: u64,
     pub(super) dropped_pdus: u64,
+    pub(super) served_pdus: u64,
 }
 
 /// What few packets touch.
@@ -51,8 +62,8 @@ impl Stream {
     pub(super) fn none() -> Self {
         Self {
             share: Share::default(),
-            waiting: 0,
-            marks: 0,
+            accepted_pdus: 0,
+            marks: APART,
             policer: TokenBucket::new(Instant::ZERO, Rate { per_s: 0, burst: 1 }),
             served_octets: 0,
             served_pdus: 0,
@@ -66,16 +77,27 @@ impl Stream {
     }
 
     pub(super) const fn mark(&mut self, mark: u8, on: bool) {
-        if on {
-            self.marks |= mark;
-        } else {
-            self.marks &= !mark;
-        }
+        let marks = if on { self.marks | mark } else { self.marks & !mark };
+        let apart = if marks & (OPEN | BLOCKED | MOVING) == OPEN { 0 } else { APART };
+        self.marks = marks & !APART | apart;
     }
 
     #[inline]
     pub(super) const fn lane(&self) -> Lane {
-        if self.is(EXPEDITED) { Lane::Expedited } else { Lane::Assured }
+        lane_of(self.marks)
+    }
+
+    /// A packet is served.
+    #[inline]
+    pub(super) fn serves(&mut self, octets: u32) {
+        self.served_pdus += 1;
+        self.served_octets += u64::from(octets);
+    }
+
+    /// Its packets that wait, wherever.
+    #[expect(clippy::cast_possible_truncation, reason = "of two counts that are never 2³² apart")]
+    pub(super) const fn waiting(&self) -> u32 {
+        self.accepted_pdus.wrapping_sub(self.served_pdus as u32)
     }
 
     /// Polices it by a configuration. What it has used of an earlier one stays used.
@@ -88,19 +110,16 @@ impl Stream {
         }
     }
 
-    /// A packet is within the rate of the stream, or the stream has none.
+    /// Counts a packet of the stream in the pool of its queue and by its policer, or says why it is lost.
     #[inline]
-    pub(super) fn conforms(&self, now: Instant) -> bool {
-        !self.is(EXPEDITED) || self.policer.conforms(now)
-    }
-
-    /// A packet was accepted.
-    #[inline]
-    pub(super) fn accepts(&mut self, now: Instant, octets: u32) {
-        if self.is(EXPEDITED) {
-            self.policer.take(now, octets);
+    pub(super) fn admit(&mut self, now: Instant, pool: &mut Pool, octets: u32) -> Result<(), Drop> {
+        pool.admit(&mut self.share, octets)?;
+        if self.is(EXPEDITED) && !self.policer.try_take(now, octets) {
+            pool.release(&mut self.share, octets);
+            return Err(Drop::EdgeOverRate);
         }
-        self.waiting += 1;
+        self.accepted_pdus = self.accepted_pdus.wrapping_add(1);
+        Ok(())
     }
 }
 

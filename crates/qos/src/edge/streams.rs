@@ -73,8 +73,8 @@ impl<T> EdgeQueues<T> {
             return;
         };
         rest.before = core::mem::take(&mut stream.share);
-        rest.before_pdus = stream.waiting;
-        stream.mark(MOVING, stream.waiting > 0);
+        rest.before_pdus = stream.waiting();
+        stream.mark(MOVING, rest.before_pdus > 0);
     }
 
     /// Changes the allocation of a stream: what it gives back goes to those who wait for theirs.
@@ -149,10 +149,10 @@ impl<T> EdgeQueues<T> {
         }
         stream.mark(BLOCKED, blocked);
         if blocked {
-            self.ready -= stream.waiting;
+            self.blocked += stream.waiting();
             return;
         }
-        self.ready += stream.waiting;
+        self.blocked -= stream.waiting();
         if rest.parked.is_empty() {
             return;
         }
