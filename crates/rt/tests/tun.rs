@@ -20,10 +20,14 @@ use std::process::{Command, ExitCode};
 
 const NAMESPACES: &str = "GANNET_TEST_NAMESPACES";
 const CAPTURE: &str = "GANNET_TEST_CAPTURE";
+const DEVICES_IN: &str = "GANNET_TEST_DEVICES_IN";
 
 fn main() -> ExitCode {
     if let Ok(names) = std::env::var(NAMESPACES) {
         return pass_packets(&names);
+    }
+    if let Ok(namespace) = std::env::var(DEVICES_IN) {
+        return open_devices(&namespace);
     }
     gannet_testkit::main(&[
         ("tcp_crosses_in_super_packets", &[Need::NetAdmin, Need::Tshark], tcp),
@@ -247,25 +251,28 @@ fn udp() {
 
 // ---------------------------------------------------------------------- devices of others
 
+/// The child, which starts no other: a program that is just being started would hold each device open for a moment.
+fn open_devices(namespace: &str) -> ExitCode {
+    NetworkNamespace::named(namespace).unwrap().enter().unwrap();
+    let one = Tun::open("one").unwrap();
+    assert_eq!((one.name(), one.missing()), ("one", None));
+    let shared = TunOptions { shared: true };
+    assert!(Tun::open("one").is_err() && Tun::open_with("one", shared).is_err());
+    drop(one);
+    let _again = Tun::open("one").unwrap();
+    // One that has queues has one for each that asks.
+    let _queues = [Tun::open("many").unwrap(), Tun::open_with("many", shared).unwrap()];
+    let _own = [Tun::open_with("own", shared).unwrap(), Tun::open_with("own", shared).unwrap()];
+    ExitCode::SUCCESS
+}
+
 fn devices_before() {
     let namespace = Netns::new("before");
     namespace.ip(&["tuntap", "add", "mode", "tun", "name", "one"]);
     namespace.ip(&["tuntap", "add", "mode", "tun", "multi_queue", "name", "many"]);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            NetworkNamespace::named(namespace.name()).unwrap().enter().unwrap();
-            let one = Tun::open("one").unwrap();
-            assert_eq!((one.name(), one.missing()), ("one", None));
-            let shared = TunOptions { shared: true };
-            assert!(Tun::open("one").is_err() && Tun::open_with("one", shared).is_err());
-            drop(one);
-            let _again = Tun::open("one").unwrap();
-            // One that has queues has one for each that asks.
-            let _queues = [Tun::open("many").unwrap(), Tun::open_with("many", shared).unwrap()];
-            let _own = [Tun::open_with("own", shared).unwrap(), Tun::open_with("own", shared).unwrap()];
-        });
-    });
-    // Those that were there stay, without offloads for the next.
+    let status = Command::new(std::env::current_exe().unwrap()).env(DEVICES_IN, namespace.name()).status();
+    assert!(status.unwrap().success());
+    // Those that were there stay.
     let links = namespace.run("ip", &["-brief", "link", "show"]);
     assert!(links.contains("one") && links.contains("many") && !links.contains("own"), "{links}");
 }
