@@ -32,17 +32,7 @@ pub fn execute(
             }
         }
         GgsnOperation::ShowUserPlane => user_plane::show(instances, access, out),
-        GgsnOperation::ShowStore => {
-            let mut stores = instances.iter().filter_map(|instance| instance.store.as_ref()).peekable();
-            if stores.peek().is_none() {
-                return Err(CommandError::new(
-                    "There is no store; say 'store PATH' under 'ggsn NAME' to have one.",
-                ));
-            }
-            for store in stores {
-                let _ = write!(out, "{}", store.borrow().show(access));
-            }
-        }
+        GgsnOperation::ShowStore => stores(instances, access, out)?,
         GgsnOperation::ShowWhy(imsi) => common::why(access, *imsi, out),
         GgsnOperation::ShowGgsn(name) => {
             for instance in named(instances, name.as_ref())? {
@@ -59,21 +49,7 @@ pub fn execute(
                 }
             }
         }
-        GgsnOperation::ShowApn(name) => {
-            let mut shown = false;
-            for instance in instances {
-                user_plane::take_all(instance.machine, access);
-                let Some(ggsn) = access.machine(instance.machine) else { continue };
-                let of = apns(instance, ggsn).into_iter();
-                for apn in of.filter(|apn| name.as_ref().is_none_or(|name| *name == apn.name)) {
-                    shown = true;
-                    let _ = write!(out, "{apn}");
-                }
-            }
-            if let Some(name) = name.as_ref().filter(|_| !shown) {
-                return Err(CommandError(format!("No such APN '{name}'")));
-            }
-        }
+        GgsnOperation::ShowApn(name) => show_apns(instances, name.as_ref(), access, out)?,
         GgsnOperation::ShowPdpContexts { ggsn: name, apn, imsi, nsapi, address } => {
             for instance in named(instances, name.as_ref())? {
                 let now = access.now();
@@ -101,6 +77,41 @@ pub fn execute(
         }
     }
     Ok(())
+}
+
+/// What is kept for the time after a restart.
+fn stores(instances: &[Instance], access: &mut Access<'_>, out: &mut String) -> Result<(), CommandError> {
+    let mut stores = instances.iter().filter_map(|instance| instance.store.as_ref()).peekable();
+    if stores.peek().is_none() {
+        return Err(CommandError::new("There is no store; say 'store PATH' under 'ggsn NAME' to have one."));
+    }
+    for store in stores {
+        let _ = write!(out, "{}", store.borrow().show(access));
+    }
+    Ok(())
+}
+
+/// All access points, or those of this name.
+fn show_apns(
+    instances: &[Instance],
+    name: Option<&String>,
+    access: &mut Access<'_>,
+    out: &mut String,
+) -> Result<(), CommandError> {
+    let mut shown = false;
+    for instance in instances {
+        user_plane::take_all(instance.machine, access);
+        let Some(ggsn) = access.machine(instance.machine) else { continue };
+        let of = apns(instance, ggsn).into_iter();
+        for apn in of.filter(|apn| name.is_none_or(|name| *name == apn.name)) {
+            shown = true;
+            let _ = write!(out, "{apn}");
+        }
+    }
+    match name.filter(|_| !shown) {
+        Some(name) => Err(CommandError(format!("No such APN '{name}'"))),
+        None => Ok(()),
+    }
 }
 
 /// All GGSNs, or the one of this name.

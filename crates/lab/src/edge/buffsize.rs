@@ -86,7 +86,7 @@ fn verdicts(all: &All) -> Vec<Verdict> {
     let rises = least(["A3", "A4", "B3"].map(|name| medium(name, 400) - medium(name, 200)));
     let apart = least([500, 600, 800, 1000].map(|size| all.kept(size, "A2") - all.kept(size, "A6")));
     let b2 = all.got(500, "B2");
-    let mut rows = vec![
+    let rows = [
         verdict(
             "A1 and A5 (1000 octets), whoever keeps least of the reservation",
             "Streams of long packets are conformant whatever BUFF_SIZE is: their packets never count more than they are. With 200 \
@@ -138,8 +138,7 @@ fn verdicts(all: &All) -> Vec<Verdict> {
             (!b2.is_nan()).then_some((85.0..=115.0).contains(&b2)),
         ),
     ];
-    rows.extend(byte_exact(&all.ours));
-    rows
+    rows.into_iter().chain(byte_exact(&all.ours)).collect()
 }
 
 /// What octets that are counted as they are change.
