@@ -191,6 +191,7 @@ impl Contexts {
         if self.slots.insert_at(slot, context).is_ok() {
             self.by_tid.insert(tid, slot);
             self.by_peer.insert(peer_key(&tunnel, slot));
+            self.cues.changed(slot);
         }
     }
 
