@@ -1,6 +1,7 @@
 //! The outside of the machines: sockets, devices and links, found by machine and port, and what all machines share.
 
 pub(crate) mod capture;
+mod packets;
 mod polling;
 mod receive;
 mod send;
@@ -29,6 +30,7 @@ use gannet_proto::classifier::RuleChange;
 use gannet_trace::pcapng::{InterfaceId, Recorder};
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
+use packets::Packets;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -72,6 +74,7 @@ pub(crate) enum Kind {
     Udp(Udp),
     Tun { tun: Tun, peer: Peer, record: Option<InterfaceId> },
     Tcp(Box<Tcp>),
+    Packets(Packets),
 }
 
 impl Endpoint {
@@ -85,6 +88,7 @@ impl Endpoint {
             Kind::Udp(udp) => Some(udp.socket.as_raw_fd()),
             Kind::Tun { tun, .. } => Some(tun.as_raw_fd()),
             Kind::Tcp(tcp) => tcp.fd(),
+            Kind::Packets(packets) => packets.socket.as_ref().map(AsRawFd::as_raw_fd),
         }
     }
 }
@@ -253,7 +257,7 @@ impl Io {
     pub(crate) fn udp_at(&mut self, index: usize) -> Option<&mut Udp> {
         match &mut self.endpoints.get_mut(index)?.as_mut()?.kind {
             Kind::Udp(udp) => Some(udp),
-            Kind::Tun { .. } | Kind::Tcp(_) => None,
+            Kind::Tun { .. } | Kind::Tcp(_) | Kind::Packets(_) => None,
         }
     }
 
@@ -328,7 +332,7 @@ impl Io {
         let index = self.endpoint_of(machine, port, peer)?;
         match &self.endpoints.get(index)?.as_ref()?.kind {
             Kind::Tun { tun, .. } => Some(tun),
-            Kind::Udp(_) | Kind::Tcp(_) => None,
+            Kind::Udp(_) | Kind::Tcp(_) | Kind::Packets(_) => None,
         }
     }
 
