@@ -1,5 +1,5 @@
-//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet vty`, `gannet load`, `gannet lab`,
-//! `gannet demo`, `gannet interop`.
+//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet edge`, `gannet vty`, `gannet load`,
+//! `gannet lab`, `gannet demo`, `gannet interop`.
 
 mod bss;
 mod ggsn;
@@ -7,6 +7,8 @@ mod ggsn;
 mod interop_command;
 #[cfg(feature = "lab")]
 mod lab_command;
+#[cfg(feature = "lab")]
+mod link_command;
 #[cfg(feature = "lab")]
 mod load_command;
 mod node;

@@ -14,6 +14,7 @@ pub mod figure;
 pub mod hlr;
 pub mod http;
 pub mod interop;
+pub mod link;
 pub mod load;
 pub mod losses;
 pub mod measure;

@@ -11,6 +11,7 @@ mod interop;
 mod ip_sns;
 mod ipv6;
 mod laboratory;
+mod link;
 mod load;
 mod memory;
 mod operation;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
                 ip_sns::CASES,
                 ipv6::CASES,
                 laboratory::CASES,
+                link::CASES,
                 load::CASES,
                 memory::CASES,
                 recording::CASES,

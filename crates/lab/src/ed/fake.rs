@@ -245,8 +245,7 @@ fn a_machine_that_demultiplexes_early_holds() {
         }
         // Two figures in two rows are no curve.
         assert!(
-            report.verdicts.len() > 1
-                && report.figures.is_empty() == ["abm-cost", "compare"].contains(&name),
+            report.verdicts.len() > 1 && report.figures.is_empty() == ["abm-cost", "compare"].contains(&name),
             "{name}"
         );
         if let Some(directory) = std::env::var_os("GANNET_FIGURES") {
