@@ -2,6 +2,7 @@
 //! `gannet lab`, `gannet demo`, `gannet interop`.
 
 mod bss;
+mod edge;
 mod ggsn;
 #[cfg(feature = "lab")]
 mod interop_command;
@@ -43,6 +44,8 @@ enum Command {
     Ggsn(node::flags::Flags),
     /// Run cells and mobiles
     Bss(node::flags::Flags),
+    /// Run an edge router between Ethernet devices
+    Edge(node::flags::Flags),
     /// Run commands in a node's VTY and print their answers
     Vty(vty_command::VtyArguments),
     #[cfg(feature = "lab")]
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Sgsn(flags) => sgsn::run(flags),
         Command::Ggsn(flags) => ggsn::run(flags),
         Command::Bss(flags) => bss::run(flags),
+        Command::Edge(flags) => edge::run(flags),
         Command::Vty(arguments) => vty_command::run(&arguments),
         #[cfg(feature = "lab")]
         Command::Load(arguments) => load_command::run(&arguments),

@@ -5,6 +5,7 @@
 mod commands;
 mod common;
 mod debian;
+mod edge;
 mod end_to_end;
 mod internet;
 mod interop;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
             of_nodes.concat(),
             [
                 debian::CASES,
+                edge::CASES,
                 internet::CASES,
                 interop::CASES,
                 ip_sns::CASES,
