@@ -1,5 +1,6 @@
 //! `gannet lab` and `gannet demo`.
 
+use crate::link_command::{self, LinkArguments};
 use crate::load_command::reliability_class;
 use crate::numbers::{real, whole};
 use clap::{Args, Subcommand};
@@ -48,6 +49,8 @@ pub enum LabCommand {
         /// What `gannet sgsn --record FILE` has written
         file: PathBuf,
     },
+    /// Emulate a link between two Ethernet devices: rate, delay, jitter, loss, reordering, a limited queue
+    Link(LinkArguments),
     /// The whole chain of an experiment at a tiny size: is every packet accounted for?
     #[command(hide = true)]
     Chain {
@@ -229,6 +232,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             experiment(&name, &Options { size, seed, out, progress, against }, strict)
         }
         LabCommand::Replay { file } => replay(&file),
+        LabCommand::Link(arguments) => link_command::run(arguments),
         LabCommand::Chain { candidate, check, out } => {
             let candidate = measure::Candidate::named(&candidate)
                 .ok_or_else(|| format!("there is no candidate '{candidate}'"))?;

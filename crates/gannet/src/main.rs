@@ -1,12 +1,15 @@
-//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet vty`, `gannet load`, `gannet lab`,
-//! `gannet demo`, `gannet interop`.
+//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet edge`, `gannet vty`, `gannet load`,
+//! `gannet lab`, `gannet demo`, `gannet interop`.
 
 mod bss;
+mod edge;
 mod ggsn;
 #[cfg(feature = "lab")]
 mod interop_command;
 #[cfg(feature = "lab")]
 mod lab_command;
+#[cfg(feature = "lab")]
+mod link_command;
 #[cfg(feature = "lab")]
 mod load_command;
 mod node;
@@ -41,6 +44,8 @@ enum Command {
     Ggsn(node::flags::Flags),
     /// Run cells and mobiles
     Bss(node::flags::Flags),
+    /// Run an edge router between Ethernet devices
+    Edge(node::flags::Flags),
     /// Run commands in a node's VTY and print their answers
     Vty(vty_command::VtyArguments),
     #[cfg(feature = "lab")]
@@ -65,6 +70,7 @@ fn main() -> ExitCode {
         Command::Sgsn(flags) => sgsn::run(flags),
         Command::Ggsn(flags) => ggsn::run(flags),
         Command::Bss(flags) => bss::run(flags),
+        Command::Edge(flags) => edge::run(flags),
         Command::Vty(arguments) => vty_command::run(&arguments),
         #[cfg(feature = "lab")]
         Command::Load(arguments) => load_command::run(&arguments),

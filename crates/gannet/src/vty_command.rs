@@ -3,7 +3,7 @@
 use clap::Args;
 use gannet_ops::config::Element;
 use gannet_ops::vty::client::{Session, is_refusal};
-use gannet_ops::{Bss, Ggsn, Sgsn};
+use gannet_ops::{Bss, EdgeRouter, Ggsn, Sgsn};
 use std::io::{self, BufRead, IsTerminal, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
@@ -74,6 +74,7 @@ fn connect(address: &str) -> Result<Session, String> {
     let address: SocketAddr = found.next().ok_or_else(|| format!("{address}: no address"))?;
     Session::begin(address).map_err(|error| {
         let [sgsn, ggsn, bss] = [Sgsn::VTY_PORT, Ggsn::VTY_PORT, Bss::VTY_PORT];
+        let edge = EdgeRouter::VTY_PORT;
         let check = match error.kind() {
             io::ErrorKind::ConnectionRefused => {
                 "does the node run there, and does its 'line vty' bind that address and port?"
@@ -84,7 +85,7 @@ fn connect(address: &str) -> Result<Session, String> {
             _ => "is that the port of a VTY?",
         };
         format!(
-            "no VTY at {address}: {error}; {check} Defaults: {sgsn} SGSN, {ggsn} GGSN, {bss} BSS emulator"
+            "no VTY at {address}: {error}; {check} Defaults: {sgsn} SGSN, {ggsn} GGSN, {bss} BSS emulator, {edge} edge router"
         )
     })
 }

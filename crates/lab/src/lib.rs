@@ -16,6 +16,7 @@ pub mod ggsn_tcp;
 pub mod hlr;
 pub mod http;
 pub mod interop;
+pub mod link;
 pub mod load;
 pub mod losses;
 pub mod measure;

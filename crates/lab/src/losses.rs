@@ -43,7 +43,8 @@ pub const fn place(drop: Drop) -> Place {
         | D::GgsnNotificationLimited | D::GgsnNoFilter | D::GgsnToMobile | D::GgsnHopLimit | D::GgsnOverRate | D::BssFlushed | D::BssUnknownMobile
         | D::SgsnOtherRoutingArea | D::BssOverrun | D::BssLifetime | D::BssContactLost | D::BssRadioLoss | D::BssCellDown | D::MsOtherCell
         | D::MsNoCell | D::MsOverMtu | D::MsNoContext | D::MsOtherAddressType | D::MsUpdating | D::MsSuspended
-        | D::EdgeUnknownStream | D::EdgeOverRate | D::EdgeShareTaken | D::EdgeSharedFull => Place::Elsewhere,
+        | D::EdgeUnknownStream | D::EdgeOverRate | D::EdgeShareTaken | D::EdgeSharedFull | D::EdgeMalformed
+        | D::EdgeRefused | D::EdgeHeldFull | D::EdgeNoNeighbour | D::EdgeNotFragmented => Place::Elsewhere,
         D::NsMalformed | D::NsClaimRefused | D::NsUnknownPeer | D::NsUnexpected | D::NsSnsRefused | D::NsTableFull | D::BssgpMalformed
         | D::BssgpUnknownBvc | D::BssgpBlockedBvc | D::BssgpUnexpected | D::BssgpTableFull
         | D::BssgpUnanswered | D::BssgpStatusReceived | D::LlcMalformed | D::LlcBadFcs | D::LlcUnknownSapi

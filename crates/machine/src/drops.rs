@@ -120,6 +120,12 @@ drops! {
     EdgeShareTaken: "edge_share_taken", "configuration", "a packet exceeded its stream's allocation, and the stream had its share of the shared buffers";
     EdgeSharedFull: "edge_shared_full", "configuration", "a packet exceeded its stream's allocation and was longer than the free rest of the shared buffers";
 
+    EdgeMalformed: "edge_malformed", "RFC 1812 clause 5.2.2", "a packet came to an edge router that is no whole IP packet with a right checksum";
+    EdgeRefused: "edge_refused", "configuration", "a rule of an edge router has the packet dropped";
+    EdgeHeldFull: "edge_held_full", "RFC 4861 clause 7.2.2", "as many packets wait for the address of a next hop as may";
+    EdgeNoNeighbour: "edge_no_neighbour", "RFC 4861 clause 7.2.2", "the address of a next hop was not found in time";
+    EdgeNotFragmented: "edge_not_fragmented", "RFC 791 clause 3.2", "a packet is longer than its way carries, and had to be fragmented without room for that";
+
     // ---------------------------------------------------------------- queues of what comes from mobiles, before the stack
 
     UplinkQueueFull: "uplink_queue_full", "configuration", "the queue of what came from the mobile was full";

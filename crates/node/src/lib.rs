@@ -3,6 +3,7 @@
 //! Nodes never import each other: what they share stands in the protocol entities or in [`slots`].
 
 pub mod bss;
+pub mod edge;
 pub mod ggsn;
 pub mod kept;
 pub mod ms;

@@ -3,13 +3,14 @@
 //! - [`grammar`]: the commands, and how a line finds the one that it means.
 //! - [`vty`]: telnet sessions that run them, and the server that owns the sockets.
 //! - [`config`]: configuration files in the same grammar, and the plain structures they fill:
-//!   [`config::sgsn::SgsnConfig`], [`config::bss::BssConfig`], [`config::ggsn::GgsnConfig`].
+//!   [`config::sgsn::SgsnConfig`], [`config::bss::BssConfig`], [`config::ggsn::GgsnConfig`],
+//!   [`config::edge::EdgeConfig`].
 //! - [`metrics`]: every counter and gauge in one list, for Prometheus, statsd and persons; [`ctrl`]: the same and more for
 //!   Osmocom's tools; [`connections`]: how both are served.
 //! - [`store`]: where a node keeps what is to outlive a restart.
 //! - [`view`]: what `show …` prints, as plain structures that the program fills from its node.
 //!
-//! A kind of network element ([`config::Element`]: [`Sgsn`], [`Bss`], [`Ggsn`]) joins the three: its configuration, its
+//! A kind of network element ([`config::Element`]: [`Sgsn`], [`Bss`], [`Ggsn`], [`EdgeRouter`]) joins the three: its configuration, its
 //! operations, and the commands for both. The program implements [`vty::Operator`] for its node:
 //!
 //! ```
@@ -65,5 +66,6 @@ pub mod view;
 pub mod vty;
 
 pub use config::bss::Bss;
+pub use config::edge::EdgeRouter;
 pub use config::ggsn::Ggsn;
 pub use config::sgsn::Sgsn;

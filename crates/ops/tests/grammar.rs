@@ -4,7 +4,7 @@ use gannet_ops::config::Element;
 use gannet_ops::config::bss::BssOperation;
 use gannet_ops::config::sgsn::{NsSelection, SgsnOperation, Whom};
 use gannet_ops::grammar::{Action, Grammar, NoMatch, Node};
-use gannet_ops::{Bss, Ggsn, Sgsn};
+use gannet_ops::{Bss, EdgeRouter, Ggsn, Sgsn};
 use gannet_wire::id::Nsapi;
 
 fn find<E: Element>(node: Node, line: &str) -> Result<String, NoMatch> {
@@ -119,4 +119,5 @@ fn grammars_are_consistent() {
     is_consistent::<Sgsn>();
     is_consistent::<Bss>();
     is_consistent::<Ggsn>();
+    is_consistent::<EdgeRouter>();
 }

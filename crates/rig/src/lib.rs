@@ -14,7 +14,9 @@ mod process;
 
 pub use network_namespace::{NetworkNamespace, device_setting};
 pub use polled::{Datagrams, PolledSocket};
-pub use process::{ProcessSignal, cpu_time_of, end_with_parent, send_signal, set_niceness, set_preempting};
+pub use process::{
+    ProcessSignal, cpu_time_of, end_with_parent, send_signal, set_niceness, set_preempting, set_timer_slack,
+};
 
 /// The object files of this build.
 pub mod objects {

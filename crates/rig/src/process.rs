@@ -97,6 +97,16 @@ pub fn set_preempting(pid: Option<u32>, rank: u8) -> io::Result<()> {
     check(unsafe { libc::sched_setscheduler(pid, policy, &raw const parameters) })
 }
 
+/// Lets the calling thread be woken by a timeout so many nanoseconds late, at least one. The kernel's default is 50 µs.
+///
+/// # Errors
+/// Where the kernel does not have that.
+pub fn set_timer_slack(ns: u32) -> io::Result<()> {
+    let ns = libc::c_ulong::from(ns.max(1));
+    // SAFETY: sets a number of the calling thread and touches no memory.
+    check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

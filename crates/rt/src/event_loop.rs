@@ -237,6 +237,22 @@ impl EventLoop {
         self.io.attach_forwarding(machine.index, config)
     }
 
+    /// Joins a device of the Ethernet kind to a port of a machine: its IP packets that are for this machine come with the station
+    /// that sent them ([`Peer::Ethernet`]), and packets leave to the stations that they are sent to. `record_as` names the capture
+    /// interface for them, where they are wanted.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_RAW`, or where there is no such device.
+    pub fn attach_packets<M>(
+        &mut self,
+        machine: MachineId<M>,
+        port: Port,
+        device: &str,
+        record_as: Option<&str>,
+    ) -> io::Result<()> {
+        self.io.attach_packets(machine.index, port, device, record_as)
+    }
+
     /// Joins a TUN device to a port of a machine: see [`Outside::attach_tun`].
     ///
     /// # Errors

@@ -12,7 +12,7 @@
 //!
 //! After the start nothing is allocated per packet: frames come from one pool, batches and queues keep their memory,
 //! the kernel writes straight into the frames. What cannot be received or sent is a drop with a name, `rt_…`.
-//! `unsafe` stands only in `sys` and `messages` (system calls), [`big_pages`] (tables and heap on huge pages), `prefetch`
+//! `unsafe` stands only in `sys`, `messages` and `packet` (system calls), [`big_pages`] (tables and heap on huge pages), `prefetch`
 //! [`carryless`] and [`gea`] (instructions) and [`alloc_count`] (a counting allocator, for the proof).
 //!
 //! # How a node is run
@@ -74,6 +74,7 @@ pub mod stdout;
 
 mod access;
 mod busy;
+mod checksum;
 mod driver;
 mod ether;
 mod event_loop;
@@ -83,10 +84,13 @@ mod history;
 mod inet;
 mod ingress;
 mod io;
+mod kernel_tables;
 mod messages;
 mod netlink;
+mod not_forwarded;
 mod output;
 mod outside;
+mod packet;
 mod page_exchange;
 mod prefetch;
 mod signals;
@@ -101,6 +105,7 @@ mod xdp;
 
 pub use access::{Access, Hooks, MachineId, NoHooks, Service};
 pub use busy::{BusyPoll, DEFERRAL_NS, EMPTY_WHERE_POLLED};
+pub use checksum::finish_checksum;
 pub use event_loop::{EventLoop, LoopConfig};
 pub use gannet_demux::{FlowCounters, Ring};
 pub use gannet_machine::load::LoopTime;
@@ -108,8 +113,14 @@ pub use gannet_trace::lines::{LineStatus, LineWriter};
 pub use gateway::{ForwardingConfig, ForwardingMode, ForwardingNetwork, ForwardingReport};
 pub use history::{DROPS_PER_MOBILE, DropHistory, Happened};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
+pub use kernel_tables::{KernelTables, NextHop};
 pub use messages::{Arrived, Messages};
+pub use not_forwarded::NotForwarded;
 pub use outside::Outside;
+pub use packet::{
+    ETHER_TYPE_IPV4, ETHER_TYPE_IPV6, PACKET_BATCH, PacketArrival, PacketLayer, PacketSocket, PacketTarget,
+    wait_for_packets,
+};
 pub use page_exchange::ExchangeReport;
 pub use prefetch::PREFETCH;
 pub use sys::{set_socket_option, socket_option};

@@ -46,6 +46,7 @@ const FLAG_ACK: u16 = 4;
 const FLAG_DUMP: u16 = 0x300;
 /// Of a neighbour: look whether it is still there, as if a packet had gone to it.
 const NTF_USE: u8 = 1;
+const FLAG_CREATE: u16 = 0x400;
 const NUD_STALE: u16 = 0x04;
 /// REACHABLE, DELAY, PROBE, NOARP, PERMANENT.
 const NUD_VALID: u16 = 0x02 | 0x08 | 0x10 | 0x40 | 0x80;
@@ -233,6 +234,18 @@ impl Netlink {
     }
 }
 
+impl Netlink {
+    /// Has the kernel find out whether a neighbour is there, and its address, as if it had a packet for it (`NTF_USE`).
+    pub(crate) fn use_neighbour(&mut self, device: u32, address: IpAddr) -> io::Result<()> {
+        let mut body = [0; 12];
+        body[0] = family_of(address);
+        body[4..8].copy_from_slice(&device.to_ne_bytes());
+        body[10] = libc::NTF_USE;
+        let question = Question::new(libc::RTM_NEWNEIGH, FLAG_CREATE | FLAG_ACK, &body);
+        self.ask(&question.with_address(libc::NDA_DST, address), |_, _| ())
+    }
+}
+
 /// A socket that becomes readable when links, addresses, routes or neighbours change.
 #[derive(Debug)]
 pub(crate) struct Monitor(Socket);
@@ -241,9 +254,10 @@ impl Monitor {
     pub(crate) fn open() -> io::Result<Self> {
         let socket = open(libc::NETLINK_ROUTE)?;
         socket.set_nonblocking(true)?;
-        for group in
-            [libc::RTNLGRP_LINK, libc::RTNLGRP_NEIGH, libc::RTNLGRP_IPV4_IFADDR, libc::RTNLGRP_IPV4_ROUTE]
-        {
+        sys::bind_netlink(&socket)?;
+        let of_ipv4 = [libc::RTNLGRP_IPV4_IFADDR, libc::RTNLGRP_IPV4_ROUTE];
+        let of_ipv6 = [libc::RTNLGRP_IPV6_IFADDR, libc::RTNLGRP_IPV6_ROUTE];
+        for group in [libc::RTNLGRP_LINK, libc::RTNLGRP_NEIGH].into_iter().chain(of_ipv4).chain(of_ipv6) {
             let group = i32::try_from(group).unwrap_or(0);
             sys::set_socket_option(&socket, libc::SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, group)?;
         }

@@ -342,6 +342,16 @@ pub(crate) fn pin_to_core(core: usize) -> io::Result<()> {
     check(unsafe { libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set) }).map(drop)
 }
 
+/// Gives a netlink socket an address of its own. Without one it has the kernel's, 0, and does not hear what the kernel itself tells.
+pub(crate) fn bind_netlink(socket: &impl AsRawFd) -> io::Result<()> {
+    // SAFETY: a plain C structure for which all bits zero is a valid value.
+    let mut address: libc::sockaddr_nl = unsafe { mem::zeroed() };
+    address.nl_family = family(libc::AF_NETLINK);
+    let len = socklen(mem::size_of_val(&address));
+    // SAFETY: reads one address, whose size is given.
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), len) }).map(drop)
+}
+
 /// Goes on as a child of the first process, in a session of its own, with `/dev/null` for standard input, output and
 /// error; the parent ends. The caller has made sure that there is one thread only.
 pub(crate) fn detach() -> io::Result<()> {

@@ -270,7 +270,7 @@ impl Io {
         // Sockets that share an address are those of the filter.
         let shared = self.endpoints.iter().flatten().find(|endpoint| match &endpoint.kind {
             Kind::Udp(udp) => udp.config.shared_port,
-            Kind::Tun { .. } | Kind::Tcp(_) => false,
+            Kind::Tun { .. } | Kind::Tcp(_) | Kind::Packets(_) => false,
         });
         let filter = self.filter.as_ref().zip(shared).map(|(filter, shared)| ClassifierReport {
             machine: shared.owner.machine,

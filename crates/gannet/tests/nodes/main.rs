@@ -5,12 +5,14 @@
 mod commands;
 mod common;
 mod debian;
+mod edge;
 mod end_to_end;
 mod internet;
 mod interop;
 mod ip_sns;
 mod ipv6;
 mod laboratory;
+mod link;
 mod load;
 mod memory;
 mod operation;
@@ -30,11 +32,13 @@ fn main() -> ExitCode {
             of_nodes.concat(),
             [
                 debian::CASES,
+                edge::CASES,
                 internet::CASES,
                 interop::CASES,
                 ip_sns::CASES,
                 ipv6::CASES,
                 laboratory::CASES,
+                link::CASES,
                 load::CASES,
                 memory::CASES,
                 recording::CASES,

@@ -5,7 +5,7 @@ use crate::grammar::{Commands, Grammar, Problem};
 
 /// A kind of network element, as an operator sees it.
 pub trait Element: Commands {
-    /// `sgsn`, `bss` or `ggsn`.
+    /// `sgsn`, `bss`, `ggsn` or `edge`.
     const NAME: &'static str;
     /// Where its VTY listens unless configured otherwise.
     const VTY_PORT: u16;

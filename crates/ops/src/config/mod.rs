@@ -10,6 +10,7 @@ pub mod bss;
 pub mod common;
 mod compression;
 mod cursor;
+pub mod edge;
 mod element;
 mod errors;
 pub mod ggsn;
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
     use crate::grammar::{Action, Grammar};
     use crate::vty::osmocom::samples;
-    use crate::{Bss, Ggsn, Sgsn};
+    use crate::{Bss, EdgeRouter, Ggsn, Sgsn};
 
     /// Every line that a command permits, alone behind a configuration that is whole: what it has done is written, and read
     /// again as the same. Gives how many lines were taken, and those that were refused.
@@ -226,6 +227,9 @@ mod tests {
         assert!(taken > 150 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());
         let ggsn = "ggsn a\n gtp bind-ip 127.0.0.2\n apn b\n  tun-device t\n  ip prefix dynamic 192.0.2.0/24\n  no shutdown\n no shutdown ggsn\n";
         let (taken, refused) = each_line_is_kept::<Ggsn>(ggsn);
+        assert!(taken > 130 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());
+        let edge = "edge\n interface a\n interface b\n";
+        let (taken, refused) = each_line_is_kept::<EdgeRouter>(edge);
         assert!(taken > 130 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());
     }
 }

@@ -81,6 +81,10 @@ nodes! {
     Ggsn = "config-ggsn";
     /// One access point of the GGSN.
     Apn = "config-ggsn-apn";
+    /// The edge router.
+    Edge = "config-edge";
+    /// One interface of the edge router.
+    EdgeInterface = "config-edge-interface";
 }
 
 impl Node {
@@ -111,6 +115,8 @@ impl Node {
             Self::Bss => &["bss"],
             Self::Ggsn => &["ggsn a"],
             Self::Apn => &["ggsn a", "apn b"],
+            Self::Edge => &["edge"],
+            Self::EdgeInterface => &["edge", "interface a"],
         }
     }
 

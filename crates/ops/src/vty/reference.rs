@@ -2,7 +2,7 @@
 
 use crate::config::Element;
 use crate::grammar::{Action, Command, Grammar, Node};
-use crate::{Bss, Ggsn, Sgsn};
+use crate::{Bss, EdgeRouter, Ggsn, Sgsn};
 use core::fmt::Write as _;
 
 const HEAD: &str = "\
@@ -45,6 +45,7 @@ file that is open.
 | GGSN | `tun-device`, `ipup-script`, `ipdown-script`, `mtu … apply`; a new `apn` or `ggsn`, or one that was shut down at the start | a device |
 | GGSN | `ip prefix`, `ipv6 prefix`, `type-support`, `ip static` | the size of a table: that of addresses |
 | GGSN | `gtp state-dir`, `store` | a file that is open |
+| edge router | `interface` and `no interface`, `flows`, and of an interface `overhead`, `pool`, `ef-weight`, `accounting`, `sharing`, `no rate` and the first `rate` | sockets and tables |
 | BSS emulator | addresses, cells, mobiles, their cards, QoS and compression | tables, and what mobiles are made of |
 
 `auth-policy remote` connects to the HLR at once; after another policy the link stays until the end, so that who waits for the
@@ -68,8 +69,9 @@ by the kernel (GRO); `ethtool -K DEVICE gro off` ends that. What a driver takes 
 #[must_use]
 pub fn document() -> String {
     let (sgsn, bss, ggsn) = (lines::<Sgsn>(), lines::<Bss>(), lines::<Ggsn>());
+    let edge = lines::<EdgeRouter>();
     let in_all = |node: Node, line: &String| {
-        [&sgsn, &bss, &ggsn]
+        [&sgsn, &bss, &ggsn, &edge]
             .iter()
             .all(|lines| lines.iter().any(|(other, own)| *other == node && own == line))
     };
@@ -84,7 +86,7 @@ pub fn document() -> String {
     );
     everywhere.iter().for_each(|line| text.push_str(line));
     section(&mut text, "In every element", &common, |line| !everywhere.contains(line));
-    for (name, lines) in [("SGSN", &sgsn), ("BSS emulator", &bss), ("GGSN", &ggsn)] {
+    for (name, lines) in [("SGSN", &sgsn), ("BSS emulator", &bss), ("GGSN", &ggsn), ("edge router", &edge)] {
         let own = |node: Node, line: &String| !common.contains(&(node, line.clone()));
         let lines: Vec<(Node, String)> =
             lines.iter().filter(|(node, line)| own(*node, line)).cloned().collect();

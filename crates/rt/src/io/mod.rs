@@ -1,6 +1,7 @@
 //! The outside of the machines: sockets, devices and links, found by machine and port, and what all machines share.
 
 pub(crate) mod capture;
+mod packets;
 mod polling;
 mod receive;
 mod send;
@@ -31,6 +32,7 @@ use gannet_proto::classifier::RuleChange;
 use gannet_trace::pcapng::{InterfaceId, Recorder};
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
+use packets::Packets;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -75,6 +77,7 @@ pub(crate) enum Kind {
     Udp(Udp),
     Tun(TunPort),
     Tcp(Box<Tcp>),
+    Packets(Packets),
 }
 
 impl Endpoint {
@@ -88,6 +91,7 @@ impl Endpoint {
             Kind::Udp(udp) => Some(udp.socket.as_raw_fd()),
             Kind::Tun(port) => Some(port.tun.as_raw_fd()),
             Kind::Tcp(tcp) => tcp.fd(),
+            Kind::Packets(packets) => packets.socket.as_ref().map(AsRawFd::as_raw_fd),
         }
     }
 }
@@ -265,7 +269,7 @@ impl Io {
     pub(crate) fn udp_at(&mut self, index: usize) -> Option<&mut Udp> {
         match &mut self.endpoints.get_mut(index)?.as_mut()?.kind {
             Kind::Udp(udp) => Some(udp),
-            Kind::Tun { .. } | Kind::Tcp(_) => None,
+            Kind::Tun { .. } | Kind::Tcp(_) | Kind::Packets(_) => None,
         }
     }
 
@@ -341,7 +345,7 @@ impl Io {
         let index = self.endpoint_of(machine, port, peer)?;
         match &self.endpoints.get(index)?.as_ref()?.kind {
             Kind::Tun(port) => Some(&port.tun),
-            Kind::Udp(_) | Kind::Tcp(_) => None,
+            Kind::Udp(_) | Kind::Tcp(_) | Kind::Packets(_) => None,
         }
     }
 

@@ -132,6 +132,6 @@ impl Io {
 fn udp_at(endpoints: &mut [Option<Endpoint>], index: usize) -> Option<&mut Udp> {
     match &mut endpoints.get_mut(index)?.as_mut()?.kind {
         Kind::Udp(udp) => Some(udp),
-        Kind::Tun { .. } | Kind::Tcp(_) => None,
+        Kind::Tun { .. } | Kind::Tcp(_) | Kind::Packets(_) => None,
     }
 }

@@ -36,7 +36,7 @@ impl Io {
                 self.watch(index, Interest::READABLE);
             }
             Kind::Tcp(_) if writable => self.stream_writable(index),
-            Kind::Udp(_) | Kind::Tun { .. } | Kind::Tcp(_) => {}
+            Kind::Udp(_) | Kind::Tun { .. } | Kind::Tcp(_) | Kind::Packets(_) => {}
         }
     }
 
@@ -205,6 +205,7 @@ impl Io {
             Some(Some(Endpoint { kind: Kind::Udp(_), .. })) => self.receive_udp(index),
             Some(Some(Endpoint { kind: Kind::Tun { .. }, .. })) => self.receive_tun(index),
             Some(Some(Endpoint { kind: Kind::Tcp(_), .. })) => self.receive_stream(index),
+            Some(Some(Endpoint { kind: Kind::Packets(_), .. })) => self.receive_packets(index),
             Some(None) | None => false,
         }
     }

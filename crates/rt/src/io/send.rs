@@ -38,10 +38,17 @@ impl Io {
             self.arrivals.push_back(Arrival { machine: to.machine, port: to.port, origin, frame });
             return;
         }
-        if let Peer::Ethernet(to) = peer {
-            return self.refuse_ethernet(port, to);
-        }
         let index = self.endpoint_of(machine, port, peer);
+        if let Peer::Ethernet(to) = peer {
+            let refused = match index {
+                Some(index) => self.enqueue_packet(index, to, frame),
+                None => Some(frame),
+            };
+            if refused.is_some() {
+                self.refuse_ethernet(port, to);
+            }
+            return;
+        }
         let Some((index, endpoint)) =
             index.and_then(|index| Some((index, self.endpoints.get_mut(index)?.as_mut()?)))
         else {
@@ -60,11 +67,11 @@ impl Io {
             }
             (Kind::Tun(_), _) => self.enqueue_tun(index, frame),
             (Kind::Tcp(_), _) => self.send_stream(index, &frame),
-            (Kind::Udp(_), _) => self.log.dropped(Drop::RtNoEndpoint, None),
+            (Kind::Udp(_) | Kind::Packets(_), _) => self.log.dropped(Drop::RtNoEndpoint, None),
         }
     }
 
-    /// No port of this driver sends to an address of a link layer: sockets, TUN devices and streams have others.
+    /// Only ports of devices send to an address of a link layer: sockets, TUN devices and streams have others.
     #[cold]
     fn refuse_ethernet(&mut self, port: Port, to: EthernetAddress) {
         self.log.dropped(Drop::RtNoEndpoint, None);
@@ -127,6 +134,9 @@ impl Io {
     fn flush_one(&mut self, index: usize) {
         if matches!(self.endpoints.get(index), Some(Some(Endpoint { kind: Kind::Tun(_), .. }))) {
             return self.flush_tun(index);
+        }
+        if matches!(self.endpoints.get(index), Some(Some(Endpoint { kind: Kind::Packets(_), .. }))) {
+            return self.flush_packets(index);
         }
         let as_frames = self.xdp.is_some() && self.udp_at(index).is_some_and(|udp| udp.output.is_some());
         if !as_frames {

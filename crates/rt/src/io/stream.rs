@@ -26,7 +26,7 @@ impl Io {
     fn tcp_at(&mut self, index: usize) -> Option<&mut Tcp> {
         match &mut self.endpoints.get_mut(index)?.as_mut()?.kind {
             Kind::Tcp(tcp) => Some(tcp),
-            Kind::Udp(_) | Kind::Tun { .. } => None,
+            Kind::Udp(_) | Kind::Tun { .. } | Kind::Packets(_) => None,
         }
     }
 
@@ -57,7 +57,7 @@ impl Io {
     fn next_reconnect(&mut self) {
         let streams = self.endpoints.iter().flatten().filter_map(|endpoint| match &endpoint.kind {
             Kind::Tcp(tcp) => tcp.look_at(),
-            Kind::Udp(_) | Kind::Tun { .. } => None,
+            Kind::Udp(_) | Kind::Tun { .. } | Kind::Packets(_) => None,
         });
         self.reconnect_at = streams.min();
     }

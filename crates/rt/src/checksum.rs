@@ -1,0 +1,88 @@
+//! The checksum that a sender's kernel has left to its device (`TP_STATUS_CSUMNOTREADY`), finished in its place.
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// Finishes the checksum of TCP or UDP of an IP packet, whose field has the sum of the pseudo-header alone. False, and nothing
+/// has changed, where there is no such header at its place: behind another protocol or an extension header.
+pub fn finish_checksum(packet: &mut [u8]) -> bool {
+    let Some((protocol, start, end)) = segment(packet) else { return false };
+    let at = match protocol {
+        TCP => 16,
+        UDP => 6,
+        _ => return false,
+    };
+    let Some(segment) = packet.get_mut(start..end) else { return false };
+    if segment.len() < at + 2 {
+        return false;
+    }
+    let mut sum: u32 = 0;
+    for pair in segment.chunks(2) {
+        let high = pair.first().copied().unwrap_or(0);
+        sum += u32::from(u16::from_be_bytes([high, pair.get(1).copied().unwrap_or(0)]));
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    let [.., high, low] = (!sum).to_be_bytes();
+    // UDP has no zero there: that would mean that there is none (RFC 768).
+    let sum = if protocol == UDP && (high, low) == (0, 0) { [0xff, 0xff] } else { [high, low] };
+    let Some(field) = segment.get_mut(at..at + 2) else { return false };
+    field.copy_from_slice(&sum);
+    true
+}
+
+/// The protocol, and where its header begins and the packet ends.
+fn segment(packet: &[u8]) -> Option<(u8, usize, usize)> {
+    let length = |at: usize| Some(usize::from(u16::from_be_bytes(*packet.get(at..)?.first_chunk()?)));
+    match packet.first()? >> 4 {
+        4 => Some((*packet.get(9)?, usize::from(packet.first()? & 15) * 4, length(2)?)),
+        6 => Some((*packet.get(6)?, 40, 40 + length(4)?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A UDP datagram of `tcpdump`'s from 192.0.2.1:1000 to 192.0.2.2:2000 with the payload "abc".
+    fn datagram() -> Vec<u8> {
+        let mut packet = vec![0x45, 0, 0, 31, 0, 0, 0x40, 0, 64, UDP, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2];
+        packet.extend([3, 0xe8, 7, 0xd0, 0, 11, 0, 0, b'a', b'b', b'c']);
+        packet
+    }
+
+    /// Sum of the pseudo-header, not complemented.
+    fn pseudo() -> u32 {
+        let words = [0xc000, 0x0201, 0xc000, 0x0202, u32::from(UDP), 11];
+        let sum: u32 = words.iter().sum();
+        (sum & 0xffff) + (sum >> 16)
+    }
+
+    #[test]
+    fn what_is_finished_sums_up_to_all_ones() {
+        let mut packet = datagram();
+        let [.., high, low] = pseudo().to_be_bytes();
+        packet[26..28].copy_from_slice(&[high, low]);
+        assert!(finish_checksum(&mut packet));
+        let words = packet[20..]
+            .chunks(2)
+            .map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |b| u32::from(*b)));
+        let mut sum = words.sum::<u32>() + pseudo();
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        assert_eq!(sum, 0xffff);
+    }
+
+    #[test]
+    fn what_has_no_checksum_stays() {
+        let mut packet = datagram();
+        packet[9] = 1;
+        let before = packet.clone();
+        assert!(!finish_checksum(&mut packet));
+        assert_eq!(packet, before);
+        for len in 0..28 {
+            assert!(!finish_checksum(&mut datagram()[..len]), "{len}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Devices whose IP packets a machine receives and sends, each to a station: a port of [`Peer::Ethernet`].
+
+use super::{Arrival, ENDPOINT_TOKENS, Endpoint, Io, Kind, Origin, Owner};
+use crate::checksum::finish_checksum;
+use crate::packet::{
+    ETHER_TYPE_IPV4, ETHER_TYPE_IPV6, PACKET_BATCH, PacketLayer, PacketSocket, PacketTarget,
+};
+use gannet_machine::drops::Drop;
+use gannet_machine::frame::Frame;
+use gannet_machine::trace::{Level, TraceSink};
+use gannet_machine::{EthernetAddress, Peer, Port};
+use gannet_trace::pcapng::{Direction, InterfaceId};
+use mio::unix::SourceFd;
+use mio::{Interest, Token};
+use std::collections::VecDeque;
+use std::io;
+
+/// A device, there or away.
+pub(crate) struct Packets {
+    name: String,
+    pub(super) socket: Option<PacketSocket>,
+    queue: VecDeque<(PacketTarget, Frame)>,
+    record: Option<InterfaceId>,
+}
+
+impl Io {
+    pub(crate) fn attach_packets(
+        &mut self,
+        machine: usize,
+        port: Port,
+        name: &str,
+        record_as: Option<&str>,
+    ) -> io::Result<()> {
+        let socket = PacketSocket::open(name, PacketLayer::Packets)?;
+        let queue = VecDeque::with_capacity(PACKET_BATCH);
+        let record = self.interface(record_as);
+        let kind = Kind::Packets(Packets { name: name.to_owned(), socket: Some(socket), queue, record });
+        let index = self.insert(Owner { machine, port }, kind)?;
+        self.rebind(machine, port, Peer::Link, Some(index));
+        Ok(())
+    }
+
+    /// Looks whether the devices are those on which the sockets are, which are made anew for a device that has come back.
+    pub(crate) fn renew_packets(&mut self, device: impl Fn(&str) -> Option<u32>) {
+        for index in 0..self.endpoints.len() {
+            let Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) = self.endpoints.get_mut(index)
+            else {
+                continue;
+            };
+            let (there, name) = (device(&packets.name), packets.name.clone());
+            if there == packets.socket.as_ref().map(PacketSocket::index) {
+                continue;
+            }
+            packets.socket = None;
+            let Some(_) = there else {
+                self.note(Level::Error, format_args!("{name} is away: nothing is forwarded through it"));
+                continue;
+            };
+            match PacketSocket::open(&name, PacketLayer::Packets) {
+                Ok(socket) => {
+                    packets.socket = Some(socket);
+                    let fd = self.endpoints.get(index).and_then(Option::as_ref).and_then(Endpoint::fd);
+                    let token = Token(ENDPOINT_TOKENS + index);
+                    if let Some(fd) = fd
+                        && let Err(error) =
+                            self.registry.register(&mut SourceFd(&fd), token, Interest::READABLE)
+                    {
+                        self.note(Level::Error, format_args!("{name} cannot be polled: {error}"));
+                    }
+                    self.note(Level::Notice, format_args!("{name} is back"));
+                    self.ready(index, true, false);
+                }
+                Err(error) => {
+                    self.note(Level::Error, format_args!("{name} cannot be used again yet: {error}"));
+                }
+            }
+        }
+    }
+
+    /// Receives one batch; false when there is nothing more.
+    pub(super) fn receive_packets(&mut self, index: usize) -> bool {
+        let Some(Some(Endpoint { owner, kind: Kind::Packets(packets), .. })) = self.endpoints.get_mut(index)
+        else {
+            return false;
+        };
+        let Some(socket) = &mut packets.socket else { return false };
+        if self.spare.is_empty() {
+            let count = socket.discard();
+            (0..count).for_each(|_| self.log.dropped(Drop::NoFrame, None));
+            return count > 0;
+        }
+        // That the device was down is told once, in front of what has come since.
+        let received = socket.receive(&mut self.spare).or_else(|_| socket.receive(&mut self.spare));
+        let count = received.unwrap_or(0);
+        let at_ns = self.clock.unix_ns(self.now);
+        for (number, mut frame) in self.spare.drain(..count).enumerate() {
+            let Some(arrived) = socket.arrived(number) else { continue };
+            let is_ip = [ETHER_TYPE_IPV4, ETHER_TYPE_IPV6].contains(&arrived.ether_type);
+            // What is for others is not ours, and a tag names another device.
+            if !arrived.is_for_us || arrived.tagged || !is_ip {
+                continue;
+            }
+            if arrived.cut || !frame.set_len(arrived.len) {
+                self.log.dropped(Drop::RtReceiveTooLong, None);
+                continue;
+            }
+            if arrived.unfinished_checksum {
+                finish_checksum(&mut frame);
+            }
+            if let (Some(recorder), Some(interface)) = (&mut self.recorder, packets.record) {
+                recorder.ip(interface, at_ns, Direction::In, &frame);
+            }
+            let origin = Origin::Peer(Peer::Ethernet(arrived.from));
+            self.arrivals.push_back(Arrival { machine: owner.machine, port: owner.port, origin, frame });
+        }
+        count > 0
+    }
+
+    /// Takes a packet that is to be sent; false, and the packet is given back, where `index` is no such device.
+    pub(super) fn enqueue_packet(
+        &mut self,
+        index: usize,
+        to: EthernetAddress,
+        frame: Frame,
+    ) -> Option<Frame> {
+        let Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) = self.endpoints.get_mut(index) else {
+            return Some(frame);
+        };
+        let is_ipv6 = frame.first().is_some_and(|first| first >> 4 == 6);
+        let ether_type = if is_ipv6 { ETHER_TYPE_IPV6 } else { ETHER_TYPE_IPV4 };
+        if packets.queue.is_empty() {
+            self.unsent.push(index);
+        }
+        packets.queue.push_back((PacketTarget { to, ether_type }, frame));
+        if packets.queue.len() >= PACKET_BATCH {
+            self.flush_packets(index);
+            self.unsent.retain(|other| *other != index);
+        }
+        None
+    }
+
+    /// Sends all that waits. What the device does not take is dropped: the machine's queues decide what waits.
+    pub(super) fn flush_packets(&mut self, index: usize) {
+        let at_ns = self.clock.unix_ns(self.now);
+        let Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) = self.endpoints.get_mut(index) else {
+            return;
+        };
+        while !packets.queue.is_empty() {
+            let all = packets.queue.iter().map(|(target, frame)| (&**frame, Some(*target)));
+            let sent = packets.socket.as_mut().map(|socket| socket.send(all));
+            if let Some(Ok(count)) = sent
+                && count > 0
+            {
+                for (_, frame) in packets.queue.drain(..count) {
+                    if let (Some(recorder), Some(interface)) = (&mut self.recorder, packets.record) {
+                        recorder.ip(interface, at_ns, Direction::Out, &frame);
+                    }
+                }
+                continue;
+            }
+            packets.queue.pop_front();
+            self.log.dropped(Drop::RtSendFailed, None);
+        }
+    }
+}

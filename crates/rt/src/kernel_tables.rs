@@ -1,0 +1,89 @@
+//! The kernel's routes and neighbours for a router of ours, and the promise that the kernel does not forward the same packets.
+
+use crate::netlink::{Monitor, Neighbour, Netlink};
+use core::net::IpAddr;
+use gannet_machine::EthernetAddress;
+use mio::event::Source;
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Where the kernel would send a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextHop {
+    /// To a station on the link of a device.
+    Station {
+        /// The device, by its number in the kernel.
+        device: u32,
+        /// The station.
+        station: EthernetAddress,
+        /// Octets of the longest packet on the device.
+        mtu: u16,
+    },
+    /// To a station whose Ethernet address the kernel has begun to ask for: its tables will change.
+    Unresolved,
+    /// To this machine itself, or nowhere.
+    Kernel,
+}
+
+/// The tables, asked one destination at a time, and the news that they have changed.
+#[derive(Debug)]
+pub struct KernelTables {
+    netlink: Netlink,
+    monitor: Monitor,
+}
+
+impl KernelTables {
+    /// Those of the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn open() -> io::Result<Self> {
+        Ok(Self { netlink: Netlink::open()?, monitor: Monitor::open()? })
+    }
+
+    /// Where the kernel sends packets to `destination`, by its main rules: those for one incoming device are not asked for.
+    pub fn next_hop(&mut self, destination: IpAddr) -> NextHop {
+        let Some((device, station)) = self.netlink.route(destination) else { return NextHop::Kernel };
+        let Ok(Some(link)) = self.netlink.link(device) else { return NextHop::Kernel };
+        let mtu = u16::try_from(link.mtu).unwrap_or(u16::MAX);
+        let hop = |octets| NextHop::Station { device, station: EthernetAddress(octets), mtu };
+        match self.netlink.neighbour(device, station) {
+            Neighbour::Valid(octets) => hop(octets),
+            Neighbour::Stale(octets) => {
+                // The kernel looks whether it is still there, and tells if it is not.
+                let _ = self.netlink.use_neighbour(device, station);
+                hop(octets)
+            }
+            Neighbour::Unknown => {
+                let _ = self.netlink.use_neighbour(device, station);
+                NextHop::Unresolved
+            }
+        }
+    }
+
+    /// The number of a device that is there.
+    pub fn device(&mut self, name: &str) -> Option<u32> {
+        self.netlink.link_named(name).ok()?.map(|link| link.index)
+    }
+
+    /// Takes note of the news: something has changed.
+    pub fn clear(&self) {
+        let _ = self.monitor.clear();
+    }
+}
+
+impl Source for KernelTables {
+    fn register(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        SourceFd(&self.monitor.as_raw_fd()).register(registry, token, interests)
+    }
+
+    fn reregister(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        SourceFd(&self.monitor.as_raw_fd()).reregister(registry, token, interests)
+    }
+
+    fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        SourceFd(&self.monitor.as_raw_fd()).deregister(registry)
+    }
+}
