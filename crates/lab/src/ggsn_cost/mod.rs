@@ -174,7 +174,7 @@ impl OfWay {
         }
     }
 
-    /// Near saturation.
+    /// At the highest rate.
     const fn high(&self) -> &Samples {
         let [.., high] = &self.per_cpu_second;
         high
@@ -210,7 +210,7 @@ fn verdicts(all: &[Both]) -> Vec<Verdict> {
             let ratio = own.median() / osmo.median();
             verdicts.push(Verdict {
                 name: format!("{}, {}", candidate.name, way.name()),
-                means: "Median of the T-PDUs that are delivered by second of processor time near saturation, as a \
+                means: "Median of the T-PDUs that are delivered by second of processor time at the highest rate, as a \
                         multiple of osmo-ggsn's."
                     .to_owned(),
                 paper: None,
@@ -262,7 +262,7 @@ fn table(all: &[Both]) -> String {
 mod tests {
     use super::*;
 
-    /// What candidates give by second of processor time near saturation, each way; the lower rates give nonsense.
+    /// What candidates give by second of processor time at the highest rate, each way; the lower rates give nonsense.
     fn fake(values: [[f64; 2]; 3]) -> Vec<Both> {
         let of = |per_second: f64| {
             let mut of = OfWay::default();
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn medians_near_saturation_decide_each_way() {
+    fn medians_at_the_highest_rate_decide_each_way() {
         let all = fake([[310e3, 290e3], [140e3, 160e3], [100e3, 100e3]]);
         assert_eq!(held(&all), [Some(true), Some(false), Some(false), Some(true)]);
         let names: Vec<_> = verdicts(&all).into_iter().map(|verdict| verdict.name).collect();
