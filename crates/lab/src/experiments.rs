@@ -185,6 +185,14 @@ pub const ALL: &[Experiment] = &[
         run: crate::busy::run,
     },
     Experiment {
+        name: "ggsn-cost",
+        description: "what a GGSN forwards by second of processor time: at the driver, by TUN devices, and osmo-ggsn",
+        purpose: "Measures how many T-PDUs a GGSN forwards each way by second of processor time: gannet ggsn at the driver and \
+                  with TUN devices, and osmo-ggsn. The laboratory is the SGSN and has a thousand PDP contexts; for gannet ggsn \
+                  there are also rows with ten thousand.",
+        run: crate::ggsn_cost::run,
+    },
+    Experiment {
         name: "ggsn-tcp",
         description: "TCP of one mobile through gannet ggsn beside osmo-ggsn, both ways",
         purpose: "Measures what one TCP connection of a mobile carries through gannet ggsn and through osmo-ggsn, up and down, and \

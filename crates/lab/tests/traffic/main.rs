@@ -5,6 +5,7 @@
 
 mod acknowledged;
 mod ciphered;
+mod count;
 mod ends;
 mod frames;
 mod order;
@@ -68,6 +69,8 @@ const CASES: &[Case] = &[
         &[],
         acknowledged::what_cannot_be_answered_is_refused,
     ),
+    ("count::t_pdus_of_one_kind_alone", KERNEL, count::t_pdus_of_one_kind_alone),
+    ("count::t_pdus_in_g_pdus_alone", KERNEL, count::t_pdus_in_g_pdus_alone),
     ("ends::both_directions_between_namespaces", KERNEL, ends::both_directions_between_namespaces),
 ];
 
