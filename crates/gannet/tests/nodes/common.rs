@@ -1,9 +1,12 @@
 //! Nodes as processes, as a person starts them.
 
+use gannet_rig::NetworkNamespace;
 use gannet_testkit::TempDir;
+use gannet_testkit::netns::Netns;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The program under test.
@@ -170,4 +173,13 @@ impl Drop for Node {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Does something in a network namespace, on a thread of its own.
+pub fn within<T: Send + 'static>(netns: &Netns, act: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    let name = netns.name().to_owned();
+    std::thread::spawn(move || {
+        NetworkNamespace::named(&name).unwrap().enter().unwrap();
+        act()
+    })
 }

@@ -1,8 +1,7 @@
 //! The manual's chapter "To the Internet": its configuration is started and its commands are run, and a mobile reaches a host
 //! that knows no way to the mobiles.
 
-use crate::common::{GANNET, Node, file, repository, said, wait_for};
-use gannet_rig::NetworkNamespace;
+use crate::common::{GANNET, Node, file, repository, said, wait_for, within};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir};
 use std::io::{Read as _, Write as _};
@@ -38,18 +37,6 @@ fn blocks(chapter: &str, mark: &str) -> Vec<String> {
         rest = next;
     }
     blocks
-}
-
-/// Does something in a namespace, on a thread of its own.
-fn within<T: Send + 'static>(
-    netns: &Netns,
-    act: impl FnOnce() -> T + Send + 'static,
-) -> std::thread::JoinHandle<T> {
-    let name = netns.name().to_owned();
-    std::thread::spawn(move || {
-        NetworkNamespace::named(&name).unwrap().enter().unwrap();
-        act()
-    })
 }
 
 fn the_chapter() {

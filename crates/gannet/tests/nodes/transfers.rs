@@ -1,12 +1,11 @@
 //! Files between TUN devices with the kernel's TCP, down and up, in acknowledged mode and without, ciphered, compressed, and
 //! over a radio that loses: what arrives is what was sent.
 
-use crate::common::{GANNET, Node, file, said, wait_within};
+use crate::common::{GANNET, Node, file, said, wait_within, within};
 use gannet_lab::hlr::Hlr;
 use gannet_lab::hlr::server::Server;
 use gannet_machine::rng::Rng;
 use gannet_proto::auth::cards::{Cards, Variant};
-use gannet_rig::NetworkNamespace;
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir};
 use std::io::{Read as _, Write as _};
@@ -73,18 +72,6 @@ fn content() -> Vec<u8> {
 
 fn ends(address: &str) -> String {
     format!("line vty\n no login\n bind {address}\nctrl\n bind {address}\n")
-}
-
-/// Does something in a namespace, on a thread of its own.
-fn within<T: Send + 'static>(
-    netns: &Netns,
-    act: impl FnOnce() -> T + Send + 'static,
-) -> std::thread::JoinHandle<T> {
-    let name = netns.name().to_owned();
-    std::thread::spawn(move || {
-        NetworkNamespace::named(&name).unwrap().enter().unwrap();
-        act()
-    })
 }
 
 impl Combination {

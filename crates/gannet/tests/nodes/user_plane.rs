@@ -1,13 +1,11 @@
 //! The GGSN's user plane at the driver, from a mobile's device to a host behind Gi and back: both modes of XDP, both versions of IP,
 //! ping and TCP; what it drops, what a killed process leaves, and an interface that comes back.
 
-use crate::common::{GANNET, Node, file, said, wait_for};
-use gannet_rig::NetworkNamespace;
+use crate::common::{GANNET, Node, file, said, wait_for, within};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir};
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::thread::JoinHandle;
 
 const NEEDS: &[Need] = &[
     Need::NetAdmin,
@@ -167,15 +165,6 @@ impl Bed {
         let address = shown.split(scope).nth(1).and_then(|rest| rest.split('/').next());
         address.and_then(|address| address.parse().ok()).unwrap_or_else(|| panic!("{shown}"))
     }
-}
-
-/// Does something in a namespace, on a thread of its own.
-fn within<T: Send + 'static>(netns: &Netns, act: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
-    let name = netns.name().to_owned();
-    std::thread::spawn(move || {
-        NetworkNamespace::named(&name).unwrap().enter().unwrap();
-        act()
-    })
 }
 
 /// A mobile sends octets to an address by TCP and gets them back.
