@@ -12,9 +12,9 @@ use gannet_machine::Context;
 use gannet_machine::time::{Duration, Instant};
 use gannet_wire::ndp::{ALL_NODES, FOREVER_S, NameServers, PrefixInformation, RouterAdvertisement};
 
-/// From the context to the first one: by then the SGSN has told the mobile. At most
+/// From the context to the first one: by then the SGSN has told the mobile, or sends both in this order. At most
 /// `MAX_INITIAL_RTR_ADVERT_INTERVAL`, 16 s (RFC 4861 clause 10).
-const FIRST_AFTER: Duration = Duration::from_secs(1);
+const FIRST_AFTER: Duration = Duration::from_millis(500);
 /// `MaxRtrAdvInterval` (29.061 clause 11.2.1.3.4).
 const INTERVAL: Duration = Duration::from_secs(21_600);
 /// `AdvDefaultLifetime`: three of these. Name servers are good for as long.

@@ -236,11 +236,12 @@ impl RouterAdvertisement {
         let mut message = vec![ROUTER_ADVERTISEMENT, 0, 0, 0, self.hop_limit, 0];
         message.extend(self.lifetime_s.to_be_bytes());
         message.extend([0; 8]);
+        // Options may stand in any order (RFC 4861 clause 4.6); sgsnemu of Debian 12 hangs at one before the first prefix.
+        self.prefixes.iter().for_each(|prefix| prefix.emit(&mut message));
         if let Some(mtu) = self.mtu {
             message.extend([MTU, 1, 0, 0]);
             message.extend(mtu.to_be_bytes());
         }
-        self.prefixes.iter().for_each(|prefix| prefix.emit(&mut message));
         self.dns.iter().for_each(|dns| dns.emit(&mut message));
         packet(self.source, self.destination, message)
     }
@@ -385,13 +386,14 @@ mod tests {
     }
 
     #[test]
-    fn an_mtu_and_name_servers_stand_around_the_prefixes() {
+    fn an_mtu_and_name_servers_stand_behind_the_prefixes() {
         let servers = vec![address("2001:db8::53"), address("2001:db8::54")];
         let dns = Some(NameServers { lifetime_s: 64_800, addresses: servers });
         let told = RouterAdvertisement { mtu: Some(1420), dns, ..advertisement() };
         let octets = told.to_vec();
         assert_eq!(octets.len(), 40 + 16 + 8 + 32 + 8 + 32);
-        assert_eq!(&octets[56..64], [5, 1, 0, 0, 0, 0, 0x05, 0x8c]);
+        assert_eq!(octets[56..58], [3, 4]);
+        assert_eq!(&octets[88..96], [5, 1, 0, 0, 0, 0, 0x05, 0x8c]);
         assert_eq!(&octets[96..104], [25, 5, 0, 0, 0, 0, 0xfd, 0x20]);
         assert_eq!(RouterAdvertisement::parse(&octets), Ok(told));
         // An option for name servers without any.
