@@ -47,10 +47,11 @@ const AT_OURS: &[&str] = &[
     "contexts",
     "detach",
     "ggsn-restart",
+    "ipv6",
     "paging",
 ];
 /// With osmo-sgsn: what says most about our mobile.
-const AT_OSMOCOMS: &[&str] = &["attach-2g", "gea3", "gea4", "wrong-key", "contexts", "ggsn-reject"];
+const AT_OSMOCOMS: &[&str] = &["attach-2g", "gea3", "gea4", "wrong-key", "contexts", "ggsn-reject", "ipv6"];
 
 fn missing(sgsn: Peer, names: &[&str]) -> Option<String> {
     let programs = interop::missing(names, sgsn);
