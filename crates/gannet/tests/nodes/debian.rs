@@ -10,6 +10,7 @@ pub const CASES: &[Case] = &[
     ("configurations_of_debian_are_right", &[Need::Program("osmo-sgsn")], are_right),
     ("configurations_of_debian_run", &[Need::Program("osmo-sgsn"), Need::NetAdmin], run),
     ("a_configuration_of_osmo_ggsn_runs", &[Need::Program("osmo-ggsn"), Need::NetAdmin], ggsn_runs),
+    ("later_examples_of_osmo_ggsn_run", &[Need::NetAdmin], later_examples_run),
     ("all_that_access_points_may_have_runs", &[Need::NetAdmin], access_points_run),
     ("lines_without_effect_and_several_sockets_run", &[Need::NetAdmin], lines_without_effect),
 ];
@@ -108,6 +109,84 @@ fn ggsn_runs() {
         let device = shown.lines().find(|line| line.contains(": tun4:")).unwrap();
         assert!(device.contains(&format!("mtu {mtu} ")), "{device}");
     }
+}
+
+/// The commands of the examples that versions of osmo-ggsn after Debian's come with: log lines with their file's name, an MTU that is
+/// applied, the state in a directory that the package makes, and the kernel's user plane.
+fn later_example(state: &str, mode: &str, apns: &[&str]) -> String {
+    let levels =
+        ["sgsn", "icmp6", "lglobal", "llapd", "linp", "lmux", "lmi", "lmib", "lsms", "lctrl", "lstats"];
+    let levels = levels.iter().chain(&["lgsup", "loap", "lss7", "lsccp", "lsua", "lm3ua", "lmgcp"]);
+    let levels: String = levels.map(|category| format!(" logging level {category} notice\n")).collect();
+    let of_version = |apn: &&str| {
+        let v4 = "  ip prefix dynamic 172.16.NET.0/24\n  ip dns 0 192.0.2.1\n  ip dns 1 192.0.2.2\n  ip ifconfig 172.16.NET.0/24\n";
+        let v6 = "  ipv6 prefix dynamic 2001:db8:44:NET:0:0:0:0/56\n  ipv6 dns 0 2001:db8::53\n  ipv6 dns 1 2001:db8::54\n  \
+                  ipv6 ifconfig 2001:db8:44:NET:0:0:0:0/56\n";
+        let (device, types, lines, net) = match *apn {
+            "inet6" => ("tun6", "v6", v6.to_owned(), "2000"),
+            "inet46" => ("tun46", "v4v6", v4.replace("NET", "46") + v6, "2100"),
+            _ => ("tun4", "v4", v4.to_owned(), "222"),
+        };
+        format!(
+            " apn {apn}\n  gtpu-mode {mode}\n  tun-device {device}\n  type-support {types}\n  mtu default apply\n{}  no shutdown\n",
+            lines.replace("NET", net)
+        )
+    };
+    let apns: String = apns.iter().map(of_version).collect();
+    format!(
+        "!\n! saved from vty\n!!\n!\nlog stderr\n logging color 1\n logging print category-hex 0\n logging print category 1\n \
+         logging timestamp 0\n logging print file basename last\n logging print level 1\n logging level ip info\n \
+         logging level tun info\n logging level ggsn info\n logging level lgtp info\n{levels}!\nstats interval 5\n!\n\
+         line vty\n no login\n!\nggsn ggsn0\n gtp state-dir {state}\n gtp bind-ip 127.0.0.2\n{apns} default-apn internet\n \
+         no shutdown ggsn\n"
+    )
+}
+
+/// They start as they are, also where the directory of the state is not there yet, and a node that runs takes each of their lines.
+fn later_examples_run() {
+    let (netns, directory) = (Netns::new("later-ggsn"), TempDir::new("gannet-later-ggsn"));
+    let state = directory.path().join("osmo-ggsn").display().to_string();
+    let all = later_example(&state, "tun", &["internet", "inet6", "inet46"]);
+    let by_kernel = later_example(&state, "kernel-gtp", &["internet"]);
+    for (text, devices) in [(&all, &["tun4", "tun6", "tun46"][..]), (&by_kernel, &["tun4"])] {
+        let config = file(&directory, "later.cfg", text);
+        let checked = succeed(&["ggsn", "-c", &config, "--check"]);
+        assert!(checked.ends_with("OK\n"), "{checked}");
+        let (shown, log) = ggsn(&netns, &directory, &config, &[]);
+        for device in devices {
+            let link = shown.lines().find(|line| line.contains(&format!(": {device}:")));
+            assert!(link.is_some_and(|link| link.contains("mtu 1420 ")), "{device}: {shown}{log}");
+        }
+        let is_by_kernel = text.contains("kernel-gtp");
+        assert_eq!(log.contains("'gtpu-mode kernel-gtp' is served by the same path"), is_by_kernel, "{log}");
+        assert!(log.contains("gsn_restart") && log.contains("comes from the clock"), "{log}");
+        takes_each_line(&netns, &directory, &config, text);
+    }
+}
+
+/// The VTY of a node that runs with the file refuses none of its lines. Each node of the VTY is left where its block ends, which
+/// neither VTY does by itself.
+fn takes_each_line(netns: &Netns, directory: &TempDir, config: &str, text: &str) {
+    let mut command = netns.command(GANNET);
+    command.args(["ggsn", "-c", config]);
+    let node = Node::spawn(directory, "", command, "pasted");
+    let mut vty = netns.command("sh");
+    let mut commands = "configure terminal\n".to_owned();
+    let mut depth = 0;
+    for line in text.lines().filter(|line| !line.starts_with('!')) {
+        let its = line.len() - line.trim_start().len();
+        commands.push_str(&"exit\n".repeat(usize::saturating_sub(depth, its)));
+        commands.push_str(&format!("{line}\n"));
+        depth = its;
+    }
+    let pasted = file(directory, "typed", &(commands + "end\nshow ggsn ggsn0\n"));
+    vty.args(["-c", "\"$0\" vty 127.0.0.1:4260 <\"$1\"", GANNET, &pasted]);
+    let shown = wait_for("the VTY", || {
+        let output = vty.output().unwrap();
+        (output.status.code() != Some(2)).then_some(output)
+    });
+    let answers = said(&shown);
+    assert!(shown.status.success() && answers.contains("GGSN ggsn0"), "{answers}{}", node.log());
 }
 
 fn access_points_run() {

@@ -7,6 +7,7 @@ mod common;
 mod debian;
 mod edge;
 mod end_to_end;
+mod gateway;
 mod internet;
 mod interop;
 mod ip_sns;
@@ -16,6 +17,7 @@ mod link;
 mod load;
 mod memory;
 mod operation;
+mod osmocom;
 mod recording;
 mod statistics;
 mod transfers;
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
             [
                 debian::CASES,
                 edge::CASES,
+                gateway::CASES,
                 internet::CASES,
                 interop::CASES,
                 ip_sns::CASES,
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
                 link::CASES,
                 load::CASES,
                 memory::CASES,
+                osmocom::CASES,
                 recording::CASES,
                 statistics::CASES,
                 transfers::CASES,

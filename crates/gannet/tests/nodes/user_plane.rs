@@ -24,21 +24,36 @@ pub const CASES: &[Case] = &[
     ("user_plane_that_cannot_be_had_is_explained", NEEDS, the_log_says_why),
 ];
 
-const HOST: &str = "203.0.113.9";
-const HOST_V6: &str = "fd00:0:0:9::9";
+/// A host behind Gi.
+pub const HOST: &str = "203.0.113.9";
+pub const HOST_V6: &str = "fd00:0:0:9::9";
 const GGSN_VTY: &str = "127.0.0.2:4260";
 const OCTETS: usize = 100_000;
 
 /// A mobile, its SGSN, the GGSN and a host, each in its own namespace.
-struct Bed {
-    radio: Netns,
-    core: Netns,
-    gateway: Netns,
-    host: Netns,
+pub struct Bed {
+    pub radio: Netns,
+    pub core: Netns,
+    pub gateway: Netns,
+    pub host: Netns,
     /// A line of the SGSN: with the program that it would have on Gn that takes frames of XDP.
     ingress: &'static str,
-    directory: TempDir,
-    nodes: Vec<Node>,
+    pub directory: TempDir,
+    /// The GGSN first.
+    pub nodes: Vec<Node>,
+}
+
+/// Where a node has its VTY and control interface.
+fn end(address: &str) -> String {
+    format!("line vty\n no login\n bind {address}\nctrl\n bind {address}\n")
+}
+
+/// Both ends of Gn. Its frames have room for a whole packet of a mobile.
+pub fn join_gn(core: &Netns, gateway: &Netns) {
+    core.join(("gn0", "192.0.2.5/30"), gateway, ("gn1", "192.0.2.6/30"));
+    for (end, device) in [(core, "gn0"), (gateway, "gn1")] {
+        end.ip(&["link", "set", device, "mtu", "2000"]);
+    }
 }
 
 /// Both ends of Gi, with routes to the mobiles; the host finishes what it sends, as a card would.
@@ -52,14 +67,11 @@ fn join_gi(gateway: &Netns, host: &Netns) {
 }
 
 impl Bed {
-    fn new(mode: &str) -> Self {
+    pub fn new(mode: &str) -> Self {
         let name = |part: &str| Netns::new(&format!("up-{part}"));
         let (radio, core, gateway, host) = (name("radio"), name("core"), name("ggsn"), name("host"));
         radio.join(("gb0", "192.0.2.1/30"), &core, ("gb1", "192.0.2.2/30"));
-        core.join(("gn0", "192.0.2.5/30"), &gateway, ("gn1", "192.0.2.6/30"));
-        for (end, device) in [(&core, "gn0"), (&gateway, "gn1")] {
-            end.ip(&["link", "set", device, "mtu", "2000"]);
-        }
+        join_gn(&core, &gateway);
         join_gi(&gateway, &host);
         let forward = "echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding";
         let _ = gateway.run("sh", &["-c", forward]);
@@ -73,7 +85,8 @@ impl Bed {
         Self { radio, core, gateway, host, ingress, directory, nodes: Vec::new() }
     }
 
-    fn ggsn_config(&self, number: u8, address: &str, lines: [&str; 2]) -> String {
+    /// The configuration of a GGSN, with a line of its own and one of its access point.
+    pub fn ggsn_config(&self, number: u8, address: &str, lines: [&str; 2]) -> String {
         let path = self.directory.path().display();
         let ([of_ggsn, of_apn], net) = (lines, 50 * number);
         let text = format!(
@@ -86,7 +99,7 @@ impl Bed {
         file(&self.directory, &format!("ggsn{number}.cfg"), &text)
     }
 
-    fn start(&mut self, netns: &str, role: &str, config: &str) {
+    pub fn start(&mut self, netns: &str, role: &str, config: &str) {
         let netns = match netns {
             "radio" => &self.radio,
             "core" => &self.core,
@@ -97,60 +110,93 @@ impl Bed {
         self.nodes.push(Node::spawn(&self.directory, "", command, role));
     }
 
+    /// Starts a program of the SGSN's side.
+    pub fn spawn(&mut self, program: &str, arguments: &[&str]) {
+        let mut command = self.core.command(program);
+        command.args(arguments).current_dir(self.directory.path());
+        self.nodes.push(Node::spawn(&self.directory, "", command, program));
+    }
+
     /// Starts the GGSN, the first of the nodes, and waits for its VTY.
-    fn start_ggsn(&mut self, lines: [&str; 2]) {
+    pub fn start_ggsn(&mut self, lines: [&str; 2]) {
         let config = self.ggsn_config(2, "192.0.2.6", lines);
         self.start("gateway", "ggsn", &config);
         wait_for("the VTY of the GGSN", || self.try_ggsn("show ggsn"));
     }
 
-    /// Starts SGSN and mobile, and waits for the context.
-    fn start_mobile(&mut self) {
-        let end = |address: &str| format!("line vty\n no login\n bind {address}\nctrl\n bind {address}\n");
+    /// Starts our SGSN and one mobile, and waits for the context.
+    pub fn start_mobile(&mut self) {
+        self.start_sgsn(GANNET);
+        self.start_mobiles("ipv4v6", 1);
+    }
+
+    /// Starts an SGSN: ours or osmo-sgsn.
+    pub fn start_sgsn(&mut self, program: &str) {
         let path = self.directory.path().display();
-        let sgsn = format!(
+        let ingress = if program == GANNET { format!(" ingress {}\n", self.ingress) } else { String::new() };
+        let text = format!(
             "sgsn\n gtp state-dir {path}\n gtp local-ip 192.0.2.5\n ggsn 0 remote-ip 192.0.2.6\n ggsn 0 gtp-version 1\n \
-             auth-policy accept-all\n ingress {}\nns\n bind udp local\n  listen 192.0.2.2 23000\n  accept-ipaccess\nbssgp\n{}",
-            self.ingress,
+             auth-policy accept-all\n{ingress}ns\n bind udp local\n  listen 192.0.2.2 23000\n  accept-ipaccess\nbssgp\n{}",
             end("127.0.0.3")
         );
-        let bss = format!(
-            "bss\n remote-ip 192.0.2.2\n local-ip 192.0.2.1\n apn internet\n pdp-type ipv4v6\n tun ms count 1\n{}",
-            end("127.0.0.1")
-        );
-        let config = file(&self.directory, "sgsn.cfg", &sgsn);
-        self.start("core", "sgsn", &config);
-        let config = file(&self.directory, "bss.cfg", &bss);
-        self.start("radio", "bss", &config);
-        let show = || {
-            let output = self.radio.command(GANNET).args(["vty", "127.0.0.1:4290", "show mobile 1"]).output();
-            let output = output.unwrap();
-            (output.status.success() && said(&output).contains("pdp-active")).then_some(())
-        };
-        wait_for("the context", show);
-        for host in [HOST, HOST_V6] {
-            self.radio.ip(&["route", "add", host, "dev", "ms0"]);
+        let config = file(&self.directory, "sgsn.cfg", &text);
+        if program == GANNET {
+            self.start("core", "sgsn", &config);
+        } else {
+            self.spawn(program, &["-c", &config]);
         }
     }
 
-    fn try_ggsn(&self, command: &str) -> Option<String> {
+    /// Starts the BSS with so many mobiles, each with a device, and waits for their contexts of this type.
+    pub fn start_mobiles(&mut self, pdp_type: &str, count: usize) {
+        let text = format!(
+            "bss\n remote-ip 192.0.2.2\n local-ip 192.0.2.1\n apn internet\n pdp-type {pdp_type}\n mobiles {count}\n \
+             tun ms count {count}\n{}",
+            end("127.0.0.1")
+        );
+        let config = file(&self.directory, "bss.cfg", &text);
+        self.start("radio", "bss", &config);
+        let show = || {
+            let shown = self.try_bss("show mobile")?;
+            (shown.matches("pdp-active").count() == count).then_some(())
+        };
+        wait_for("the contexts", show);
+        self.route_to_hosts(pdp_type);
+    }
+
+    /// The hosts behind Gi are behind the mobile's device.
+    pub fn route_to_hosts(&self, pdp_type: &str) {
+        for (host, version) in [(HOST, "v4"), (HOST_V6, "v6")] {
+            if pdp_type.contains(version) {
+                self.radio.ip(&["route", "add", host, "dev", "ms0"]);
+            }
+        }
+    }
+
+    /// What the BSS answers.
+    pub fn try_bss(&self, command: &str) -> Option<String> {
+        let output = self.radio.command(GANNET).args(["vty", "127.0.0.1:4290", command]).output().unwrap();
+        output.status.success().then(|| said(&output))
+    }
+
+    pub fn try_ggsn(&self, command: &str) -> Option<String> {
         let output = self.gateway.command(GANNET).args(["vty", GGSN_VTY, command]).output().unwrap();
         output.status.success().then(|| said(&output))
     }
 
-    fn ggsn(&self, command: &str) -> String {
+    pub fn ggsn(&self, command: &str) -> String {
         self.try_ggsn(command).unwrap_or_else(|| panic!("{command}: {}", self.nodes[0].log()))
     }
 
     /// A number of `show user-plane`, behind a word.
-    fn forwarded(&self, way: &str) -> u64 {
+    pub fn forwarded(&self, way: &str) -> u64 {
         let shown = self.ggsn("show user-plane");
         let line = shown.lines().find_map(|line| line.trim().strip_prefix(way)?.strip_prefix(": "));
         line.and_then(|rest| rest.split(' ').next()?.parse().ok()).unwrap_or_else(|| panic!("{way}: {shown}"))
     }
 
     /// So many echoes are answered, however long each takes.
-    fn ping(&self, from: &Netns, arguments: &[&str]) {
+    pub fn ping(&self, from: &Netns, arguments: &[&str]) {
         let mut ping = from.command("ping");
         ping.args(["-n", "-i", "0.2", "-w", "60"]).args(arguments);
         let output = ping.output().unwrap();
@@ -159,7 +205,7 @@ impl Bed {
     }
 
     /// The mobile's address of a version.
-    fn mobile(&self, is_v6: bool) -> IpAddr {
+    pub fn mobile(&self, is_v6: bool) -> IpAddr {
         let (version, scope) = if is_v6 { ("-6", "inet6 ") } else { ("-4", "inet ") };
         let shown = self.radio.run("ip", &[version, "address", "show", "dev", "ms0", "scope", "global"]);
         let address = shown.split(scope).nth(1).and_then(|rest| rest.split('/').next());
@@ -167,24 +213,22 @@ impl Bed {
     }
 }
 
-/// A mobile sends octets to an address by TCP and gets them back.
-fn echo(bed: &Bed, to: IpAddr) {
+/// A mobile sends so many octets to an address by TCP and gets them back.
+pub fn echo(bed: &Bed, to: IpAddr, octets: usize) {
     let listen = move || TcpListener::bind(SocketAddr::new(to, 7777)).unwrap();
     let listener = within(&bed.host, listen).join().unwrap();
     let serve = within(&bed.host, move || {
         let (mut stream, from) = listener.accept().unwrap();
-        let mut octets = vec![0; OCTETS];
-        stream.read_exact(&mut octets).unwrap();
-        stream.write_all(&octets).unwrap();
+        std::io::copy(&mut stream.try_clone().unwrap().take(octets as u64), &mut stream).unwrap();
         from.ip()
     });
-    let content: Vec<u8> = (0..OCTETS).map(|at| at.to_le_bytes()[at % 3]).collect();
+    let content: Vec<u8> = (0..octets).map(|at| at.to_le_bytes()[at % 3]).collect();
     let sent = content.clone();
     let back = within(&bed.radio, move || {
         let mut stream = TcpStream::connect((to, 7777)).unwrap();
         let mut writer = stream.try_clone().unwrap();
         let write = std::thread::spawn(move || writer.write_all(&sent).unwrap());
-        let mut back = vec![0; OCTETS];
+        let mut back = vec![0; octets];
         stream.read_exact(&mut back).unwrap();
         write.join().unwrap();
         back
@@ -193,7 +237,8 @@ fn echo(bed: &Bed, to: IpAddr) {
     assert_eq!(serve.join().unwrap(), bed.mobile(to.is_ipv6()));
 }
 
-const XDP: [&str; 2] = [" user-plane xdp\n", "  gi-interface gi0\n"];
+/// Lines for a GGSN whose user plane is at the driver.
+pub const XDP: [&str; 2] = [" user-plane xdp\n", "  gi-interface gi0\n"];
 
 fn forwards(mode: &str) {
     let mut bed = Bed::new(mode);
@@ -218,13 +263,13 @@ fn forwards(mode: &str) {
         let after = (bed.forwarded("uplink"), bed.forwarded("downlink"));
         let news = (after.0 - before.0, after.1 - before.1);
         assert!(news.0 >= 10 && news.1 >= 10, "{news:?}: {}", bed.ggsn("show user-plane"));
-        echo(&bed, host.parse().unwrap());
+        echo(&bed, host.parse().unwrap(), OCTETS);
         let more = (bed.forwarded("uplink") - after.0, bed.forwarded("downlink") - after.1);
         let segments = OCTETS as u64 / 1500;
         assert!(more.0 > segments && more.1 > segments, "{more:?}: {}", bed.ggsn("show user-plane"));
     }
     the_node_knows(&bed);
-    a_spoofed_source_is_dropped(&bed);
+    a_spoofed_source_is_dropped(&bed, "demux_foreign_source");
     bed.nodes[0].signal("TERM");
     bed.nodes[0].wait();
     let link = bed.gateway.run("ip", &["-details", "link"]);
@@ -247,17 +292,16 @@ fn the_node_knows(bed: &Bed) {
     assert!(counted("n_pdu_downlink") >= downlink && counted("driver_n_pdu_uplink") >= uplink);
 }
 
-fn a_spoofed_source_is_dropped(bed: &Bed) {
+/// Three packets under an address that is not the mobile's are dropped and counted under this name.
+pub fn a_spoofed_source_is_dropped(bed: &Bed, name: &str) {
     bed.radio.ip(&["address", "add", "198.51.100.77/32", "dev", "ms0"]);
     let mut ping = bed.radio.command("ping");
     ping.args(["-n", "-c", "3", "-i", "0.2", "-W", "1", "-I", "198.51.100.77", HOST]);
     let printed = said(&ping.output().unwrap());
     assert!(printed.contains(" 0 received"), "{printed}");
-    let dropped =
-        |drops: &str| drops.lines().any(|it| it.contains("demux_foreign_source") && it.contains('3'));
-    wait_for("the drops", || dropped(&bed.ggsn("show drops")).then_some(()));
-    let stats = bed.ggsn("show stats");
-    assert!(stats.contains("demux_foreign_source 3"), "{stats}");
+    wait_for("the drops", || bed.ggsn("show stats").contains(&format!("{name} 3")).then_some(()));
+    let drops = bed.ggsn("show drops");
+    assert!(drops.lines().any(|it| it.contains(name) && it.contains('3')), "{drops}");
 }
 
 fn an_interface_returns() {
