@@ -229,13 +229,33 @@ pub const ALL: &[Experiment] = &[
         run: crate::edge::delay::run,
     },
     Experiment {
+        name: "edge-real",
+        description: "the same streams as UDP in real time, behind gannet edge and behind HTB, over one emulated line",
+        purpose: edge!(
+            "Shows what the streams get of a line of 2 Mbit/s, and their delay, behind gannet edge and behind Linux's HTB, in real \
+                  time: UDP through network namespaces and an emulated line, counted at the far end (sections V-B and V-C, figures 7 \
+                  to 9, table I)."
+        ),
+        run: crate::edge::real::run,
+    },
+    Experiment {
         name: "edge-cost",
-        description: "what the QoS component costs a packet, in ns and instructions, with 9 to 100,000 streams",
+        description: "what the QoS component costs a packet with 9 to 100,000 streams, beside HTB; whole forwarders",
         purpose: edge!(
             "Measures what the QoS component costs a packet, enqueued and dequeued (section V-A), with 9, 10,000 and 100,000 \
-                  streams chosen at random."
+                  streams chosen at random; and what whole forwarders spend on a packet of the same load: gannet edge, the \
+                  kernel, the kernel with HTB, and XDP_REDIRECT."
         ),
         run: crate::edge::cost::run,
+    },
+    Experiment {
+        name: "edge-scale",
+        description: "what a packet costs gannet edge with 10 to 10,000 rules, by the fast path and by the rules",
+        purpose: edge!(
+            "Measures what a packet costs the whole of gannet edge with 10 to 10,000 rules, where the fast path remembers all flows \
+                  and where the rules are asked for nearly each packet (section V-A)."
+        ),
+        run: crate::edge::scale::run,
     },
     Experiment {
         name: "ed-throughput-gea3",

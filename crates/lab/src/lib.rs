@@ -12,6 +12,7 @@ pub mod ed;
 pub mod edge;
 pub mod experiments;
 pub mod figure;
+pub mod forwarding;
 pub mod ggsn_cost;
 pub mod ggsn_tcp;
 pub mod hlr;

@@ -60,6 +60,21 @@ pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The lines of a chapter's code blocks that are marked so.
+pub fn blocks(chapter: &str, mark: &str) -> Vec<String> {
+    let fence = format!("```{mark}\n");
+    let mut blocks = Vec::new();
+    let mut rest = chapter;
+    while let Some((_, after)) = rest.split_once("```") {
+        let Some((block, next)) = after.split_once("```") else { break };
+        if let Some(lines) = format!("```{block}").strip_prefix(&fence) {
+            blocks.push(lines.to_owned());
+        }
+        rest = next;
+    }
+    blocks
+}
+
 /// Waits until `condition` has something.
 pub fn wait_for<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
     wait_within(PATIENCE, what, condition)

@@ -17,7 +17,7 @@ pub const CASES: &[Case] = &[
 
 const NFT: Need = Need::Program("nft");
 const VTY: &str = "127.0.0.1:4291";
-const LAN: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 2]);
+pub const LAN: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 2]);
 const PORT: u16 = 7777;
 const MARKER: &[u8] = b"the last one";
 
@@ -139,13 +139,13 @@ impl Bed {
 }
 
 /// A socket on a device of a namespace.
-struct Tap {
-    socket: PacketSocket,
+pub struct Tap {
+    pub socket: PacketSocket,
     pool: FramePool,
 }
 
 impl Tap {
-    fn new(netns: &Netns, device: &str) -> Self {
+    pub fn new(netns: &Netns, device: &str) -> Self {
         let own = NetworkNamespace::current().unwrap();
         NetworkNamespace::named(netns.name()).unwrap().enter().unwrap();
         let socket = PacketSocket::open(device, PacketLayer::Packets).unwrap();
@@ -153,7 +153,7 @@ impl Tap {
         Self { socket, pool: FramePool::new(64) }
     }
 
-    fn send(&mut self, packet: &[u8]) {
+    pub fn send(&mut self, packet: &[u8]) {
         let ether_type = if packet[0] >> 4 == 6 { ETHER_TYPE_IPV6 } else { ETHER_TYPE_IPV4 };
         let target = PacketTarget { to: LAN, ether_type };
         assert_eq!(self.socket.send([(packet, Some(target))].into_iter()).unwrap(), 1);
@@ -163,23 +163,30 @@ impl Tap {
     fn receive(&mut self, wanted: fn(&[u8]) -> bool, enough: impl Fn(&[Vec<u8>]) -> bool) -> Vec<Vec<u8>> {
         let mut all = Vec::new();
         wait_for("the packets", || {
-            let mut frames: Vec<_> = core::iter::from_fn(|| self.pool.alloc()).collect();
-            let count = self.socket.receive(&mut frames).unwrap();
-            for (index, mut frame) in frames.into_iter().take(count).enumerate() {
-                let arrived = self.socket.arrived(index).unwrap();
-                let is_ip = [ETHER_TYPE_IPV4, ETHER_TYPE_IPV6].contains(&arrived.ether_type);
-                if is_ip && arrived.is_for_us && frame.set_len(arrived.len) && wanted(&frame) {
-                    all.push(frame.to_vec());
-                }
-            }
+            all.extend(self.come(wanted));
             enough(&all).then_some(())
         });
+        all
+    }
+
+    /// Those that are there now, a batch at most.
+    pub fn come(&mut self, wanted: fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
+        let mut all = Vec::new();
+        let mut frames: Vec<_> = core::iter::from_fn(|| self.pool.alloc()).collect();
+        let count = self.socket.receive(&mut frames).unwrap();
+        for (index, mut frame) in frames.into_iter().take(count).enumerate() {
+            let arrived = self.socket.arrived(index).unwrap();
+            let is_ip = [ETHER_TYPE_IPV4, ETHER_TYPE_IPV6].contains(&arrived.ether_type);
+            if is_ip && arrived.is_for_us && frame.set_len(arrived.len) && wanted(&frame) {
+                all.push(frame.to_vec());
+            }
+        }
         all
     }
 }
 
 /// The sum in ones' complement.
-fn sum(octets: &[u8]) -> u16 {
+pub fn sum(octets: &[u8]) -> u16 {
     let mut sum: u32 =
         octets.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum();
     while sum > 0xffff {

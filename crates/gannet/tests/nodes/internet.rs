@@ -1,7 +1,7 @@
 //! The manual's chapter "To the Internet": its configuration is started and its commands are run, and a mobile reaches a host
 //! that knows no way to the mobiles.
 
-use crate::common::{GANNET, Node, file, repository, said, wait_for, within};
+use crate::common::{GANNET, Node, blocks, file, repository, said, wait_for, within};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir};
 use std::io::{Read as _, Write as _};
@@ -23,21 +23,6 @@ const NEAR: &str = "203.0.113.2";
 const MSS: u32 = 1360;
 const OCTETS: usize = 300_000;
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// The lines of the chapter's code blocks that are marked so; those of no mark are the configuration, which is the first one.
-fn blocks(chapter: &str, mark: &str) -> Vec<String> {
-    let fence = format!("```{mark}\n");
-    let mut blocks = Vec::new();
-    let mut rest = chapter;
-    while let Some((_, after)) = rest.split_once("```") {
-        let Some((block, next)) = after.split_once("```") else { break };
-        if let Some(lines) = format!("```{block}").strip_prefix(&fence) {
-            blocks.push(lines.to_owned());
-        }
-        rest = next;
-    }
-    blocks
-}
 
 fn the_chapter() {
     let directory = TempDir::new("gannet-internet");

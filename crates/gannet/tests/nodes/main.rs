@@ -6,6 +6,7 @@ mod commands;
 mod common;
 mod debian;
 mod edge;
+mod edge_chapter;
 mod end_to_end;
 mod gateway;
 mod internet;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
                 debian::CASES,
                 edge::CASES,
                 gateway::CASES,
+                edge_chapter::CASES,
                 internet::CASES,
                 interop::CASES,
                 ip_sns::CASES,

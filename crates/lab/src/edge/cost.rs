@@ -4,8 +4,12 @@
 //! at random; 64 packets wait. Time is taken over many packets at once, and of many repetitions the median counts. Instructions are
 //! counted by callgrind over the example `edge_cost`, which runs the same loop: the difference of two runs by the difference of their
 //! packets, less what the loop takes without the component.
+//!
+//! Beside it stand whole forwarders: `gannet edge`, the kernel, the kernel with HTB, and a program at the driver. What HTB adds to the
+//! kernel's forwarding is the difference of both in the same round.
 
 use super::sets::verdict;
+use super::whole::{self, Candidate, Forwards, Spent};
 use crate::figure::{Curve, Figure, Panel, Point, Scale, Style};
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_most};
@@ -26,6 +30,18 @@ const WAITING: u32 = 64;
 const DRAWN: usize = 1 << 16;
 /// Packets of the two runs under callgrind.
 const COUNTED: [u32; 2] = [100_000, 300_000];
+
+const fn candidate(name: &'static str, forwards: Forwards) -> Candidate {
+    Candidate { name, forwards, destinations: 9 }
+}
+
+const EDGE: Candidate = candidate("gannet-edge", Forwards::Edge { queues: true, flows: None });
+const EDGE_WITHOUT: Candidate =
+    candidate("gannet-edge-no-queues", Forwards::Edge { queues: false, flows: None });
+const KERNEL: Candidate = candidate("ip-forward", Forwards::Kernel { htb: false });
+const HTB: Candidate = candidate("ip-forward-htb", Forwards::Kernel { htb: true });
+const DRIVER: Candidate = candidate("xdp-redirect", Forwards::Driver);
+const FORWARDERS: [Candidate; 5] = [EDGE, EDGE_WITHOUT, KERNEL, HTB, DRIVER];
 
 /// The component with its streams and the order in which their packets come.
 #[derive(Debug)]
@@ -125,33 +141,53 @@ struct Cost {
     instructions: Option<f64>,
 }
 
+/// Repetitions, and packets of each.
+const fn sizes(size: Size) -> (u32, u32) {
+    match size {
+        Size::Quick => (5, 100_000),
+        Size::Normal => (51, 1_000_000),
+        Size::Full => (201, 1_000_000),
+    }
+}
+
+/// What a packet takes, in ns, by repetition.
+fn enqueue_and_dequeue(streams: u32, options: &Options) -> Result<Samples, String> {
+    let (repetitions, packets) = sizes(options.size);
+    let mut bench = Bench::new(streams, options.seed)?;
+    bench.packets(packets);
+    let mut ns = Samples::NONE;
+    for _ in 0..repetitions {
+        let begun = std::time::Instant::now();
+        bench.packets(packets);
+        ns.push(begun.elapsed().as_secs_f64() * 1e9 / f64::from(packets));
+    }
+    if bench.lost() > 0 {
+        return Err(format!("{} packets were lost with {streams} streams", bench.lost()));
+    }
+    Ok(ns)
+}
+
+/// What the component takes for a packet with 9 streams, in ns: the median of all repetitions.
+///
+/// # Errors
+/// Where the queues cannot be set up, or a packet is lost.
+pub fn component_ns(options: &Options) -> Result<f64, String> {
+    enqueue_and_dequeue(9, options).map(|ns| ns.median())
+}
+
 /// Runs the experiment.
 ///
 /// # Errors
 /// Where the queues cannot be set up, or a packet is lost.
 pub fn run(options: &Options) -> Result<Report, String> {
-    let (repetitions, packets) = match options.size {
-        Size::Quick => (5, 100_000),
-        Size::Normal => (51, 1_000_000),
-        Size::Full => (201, 1_000_000),
-    };
+    let (repetitions, packets) = sizes(options.size);
     let example = example();
     let mut all = Vec::new();
     for streams in AXIS {
         if options.progress {
             eprintln!("{streams} streams");
         }
-        let mut bench = Bench::new(streams, options.seed)?;
-        bench.packets(packets);
-        let mut ns = Samples::NONE;
-        for _ in 0..repetitions {
-            let begun = std::time::Instant::now();
-            bench.packets(packets);
-            ns.push(begun.elapsed().as_secs_f64() * 1e9 / f64::from(packets));
-        }
-        if bench.lost() > 0 {
-            return Err(format!("{} packets were lost with {streams} streams", bench.lost()));
-        }
+        let ns = enqueue_and_dequeue(streams, options)?;
         let instructions = example.as_deref().and_then(|example| instructions(example, streams));
         all.push(Cost { streams, ns, instructions });
     }
@@ -162,10 +198,12 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let counted =
         if all.iter().all(|cost| cost.instructions.is_some()) { "callgrind" } else { "not counted" };
     report.parameter("instructions", counted);
-    report.cells = all.iter().map(cell).collect();
+    report.cells.extend(all.iter().map(cell));
+    let spent = whole::measure(&FORWARDERS, options, &mut report)?;
     report.verdicts = verdicts(&all);
+    report.verdicts.push(beside_htb(&all, &spent));
     report.figures = vec![drawing(&all, repetitions)];
-    report.remarks = vec![table(&all)];
+    report.remarks.extend([table(&all), whole::table(&spent), added(&spent)]);
     if counted == "not counted" {
         report.remarks.push(
             "Instructions were not counted: that takes valgrind, and the example edge_cost beside this program \
@@ -274,6 +312,43 @@ fn verdicts(all: &[Cost]) -> Vec<Verdict> {
     ]
 }
 
+/// Processor time that one forwarder spends on a packet beyond another one, in ns, by round.
+fn beyond(all: &[Spent], more: &Candidate, less: &Candidate) -> Samples {
+    let of = |wanted: &Candidate| {
+        all.iter().find(|spent| spent.candidate == *wanted).map_or(Samples::NONE, |spent| spent.ns.clone())
+    };
+    of(more).minus(&of(less))
+}
+
+/// For a person: what queues add to a forwarder.
+fn added(all: &[Spent]) -> String {
+    let mut text =
+        "| what queues add, of the same round | ns a packet, median [min..max] |\n|---|---|\n".to_owned();
+    for (name, more, less) in [
+        ("HTB with two classes to ip_forward", &HTB, &KERNEL),
+        ("the queues to gannet edge", &EDGE, &EDGE_WITHOUT),
+    ] {
+        let ns = beyond(all, more, less);
+        text += &format!("| {name} | {:.0} [{:.0}..{:.0}] |\n", ns.median(), ns.min(), ns.max());
+    }
+    text.replace("NaN", "–")
+}
+
+/// The component beside what HTB adds.
+fn beside_htb(all: &[Cost], spent: &[Spent]) -> Verdict {
+    let own = all.iter().find(|cost| cost.streams == 9).map_or(f64::NAN, |cost| cost.ns.median());
+    let htb = beyond(spent, &HTB, &KERNEL);
+    verdict(
+        "a packet with 9 streams, beside what HTB adds to ip_forward",
+        "HTB with two classes and pfifo on a line that is never full: the median difference of processor time by packet with it and \
+         without it, each of the same round.",
+        "",
+        format!("{own:.1} ns beside {:.0} [{:.0}..{:.0}] ns", htb.median(), htb.min(), htb.max()),
+        "less",
+        at_most(own - htb.median(), 0.0),
+    )
+}
+
 fn drawing(all: &[Cost], repetitions: u32) -> Figure {
     let points = all.iter().map(|cost| Point {
         x: f64::from(cost.streams),
@@ -313,6 +388,30 @@ mod tests {
             assert_eq!(bench.queues.waiting().pdus, WAITING);
             assert_eq!(bench.queues.totals().served, 10_000);
         }
+    }
+
+    #[test]
+    fn what_htb_adds_is_of_the_same_round() {
+        let of = |candidate, values: [f64; 3]| {
+            let mut spent = Spent::none(candidate);
+            values.into_iter().for_each(|value| spent.ns.push(value));
+            spent
+        };
+        let all = [of(KERNEL, [1000.0, 1500.0, 1200.0]), of(HTB, [1400.0, 1910.0, 1590.0])];
+        let costs = |ns| {
+            let mut samples = Samples::NONE;
+            samples.push(ns);
+            [Cost { streams: 9, ns: samples, instructions: None }]
+        };
+        let verdict = beside_htb(&costs(20.0), &all);
+        assert!(
+            verdict.holds == Some(true) && verdict.ours == "20.0 ns beside 400 [390..410] ns",
+            "{}",
+            verdict.ours
+        );
+        assert_eq!(beside_htb(&costs(401.0), &all).holds, Some(false));
+        assert_eq!(beside_htb(&costs(20.0), &all[..1]).holds, None);
+        assert!(added(&all).contains("| the queues to gannet edge | – [–..–] |"), "{}", added(&all));
     }
 
     #[test]

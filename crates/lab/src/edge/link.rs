@@ -30,18 +30,28 @@ impl Arrivals {
 
 /// What a source sends.
 #[derive(Debug)]
-struct Source {
-    flow: u32,
+pub struct Source {
+    /// Its stream.
+    pub flow: u32,
     octets: u32,
     kbps: u32,
     arrivals: Arrivals,
     phase: Instant,
     sent: u64,
-    next: Instant,
+    /// When its next packet comes.
+    pub next: Instant,
     rng: Rng,
 }
 
 impl Source {
+    /// The source of each stream of figure 6, in a phase of its own.
+    pub fn of_all(offered_kbps: &[u32; STREAMS.len()], arrivals: Arrivals, rng: &mut Rng) -> Vec<Self> {
+        (0..)
+            .zip(STREAMS.iter().zip(offered_kbps))
+            .map(|(flow, (stream, kbps))| Self::new(flow, stream.octets, *kbps, arrivals, rng))
+            .collect()
+    }
+
     fn new(flow: u32, octets: u32, kbps: u32, arrivals: Arrivals, rng: &mut Rng) -> Self {
         let rng = rng.fork();
         let zero = Instant::ZERO;
@@ -56,7 +66,8 @@ impl Source {
         packets * self.octets as u64 * 8_000_000 / self.kbps as u64
     }
 
-    fn advance(&mut self) {
+    /// That packet has come.
+    pub fn advance(&mut self) {
         self.sent += 1;
         self.next = match self.arrivals {
             Arrivals::Periodic => self.phase + Duration(self.distance_ns(self.sent)),
@@ -185,10 +196,7 @@ pub fn drive<D: Discipline<()>>(
     seed: u64,
 ) -> Measured {
     let mut rng = Rng::seeded(seed);
-    let mut sources: Vec<Source> = (0..)
-        .zip(STREAMS.iter().zip(offered_kbps))
-        .map(|(flow, (stream, kbps))| Source::new(flow, stream.octets, *kbps, arrivals, &mut rng))
-        .collect();
+    let mut sources = Source::of_all(offered_kbps, arrivals, &mut rng);
     let begin = Instant::ZERO + plan.warm_up;
     let mut line = Line {
         discipline,

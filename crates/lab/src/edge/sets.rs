@@ -70,6 +70,16 @@ struct Run {
     delays_ms: Vec<[f64; 2]>,
 }
 
+impl Run {
+    fn of(measured: &Measured) -> Self {
+        Self {
+            got_kbps: measured.got_kbps(),
+            kept: (0..STREAMS.len()).map(|place| measured.kept(place)).collect(),
+            delays_ms: (0..STREAMS.len()).map(|place| measured.delay_ms(place)).collect(),
+        }
+    }
+}
+
 /// All runs of one set-up.
 #[derive(Debug)]
 pub struct Sets(Vec<Run>);
@@ -84,14 +94,14 @@ impl Sets {
         let one = |set: u64| -> Result<Run, String> {
             // The same phases in each set-up, so that these differ by nothing else.
             let seed = options.seed.wrapping_mul(1_000_003).wrapping_add(set);
-            let measured: Measured = measure(setup, LINK_KBPS, (arrivals, plan), seed)?;
-            Ok(Run {
-                got_kbps: measured.got_kbps(),
-                kept: (0..STREAMS.len()).map(|place| measured.kept(place)).collect(),
-                delays_ms: (0..STREAMS.len()).map(|place| measured.delay_ms(place)).collect(),
-            })
+            measure(setup, LINK_KBPS, (arrivals, plan), seed).map(|measured| Run::of(&measured))
         };
         (0..sets).map(one).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Those that were measured otherwise; none, where nothing was.
+    pub fn of(runs: &[Measured]) -> Self {
+        Self(runs.iter().map(Run::of).collect())
     }
 
     fn over(&self, of: impl Fn(&Run) -> Option<f64>) -> Spread {

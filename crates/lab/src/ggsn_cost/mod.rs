@@ -4,7 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `contexts` | the laboratory as an SGSN: PDP contexts |
-//! | `traffic` | sender and sinks |
+//! | `traffic` | T-PDUs of both ways |
 //! | `stage` | a GGSN with its namespaces, and what a load costs it |
 
 mod contexts;
@@ -12,11 +12,12 @@ mod stage;
 mod traffic;
 
 use crate::demo::is_installed;
+use crate::forwarding::Measured;
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_least};
 use crate::testbed;
 use serde_json::json;
-use stage::{Candidate, Forwards, Measured, Stage};
+use stage::{Candidate, Forwards, Stage};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use traffic::{PAYLOAD, Way};

@@ -1,22 +1,17 @@
 //! One GGSN, its SGSN and its host, each in a network namespace of its own.
 
 use super::contexts::{self, Tunnel};
-use super::traffic::{Sink, Source, Way, inside};
+use super::traffic::{Way, load};
 use crate::demo::configs::address;
+use crate::forwarding::{FORWARDER_CORE, Measured, OUTER_CORE, Sink, Spenders, inside, receive_by_thread};
 use crate::testbed::{self, Namespace, Process};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-/// The core of the GGSN and of all that its devices receive, and that of sender and sink.
-const GGSN_CORE: &str = "0";
-const OUTER_CORE: &str = "1";
 /// The mobiles' addresses: a network for measurements (RFC 2544).
 const MOBILES: &str = "198.18.0.0/16";
 const FIRST_OF_MOBILES: &str = "198.18.0.1/16";
-/// Where nothing more arrives for so long, what was sent has arrived or is lost.
-const QUIET: Duration = Duration::from_millis(50);
-const QUIET_WITHIN: Duration = Duration::from_secs(5);
 /// What comes before the devices in the log of a GGSN that forwards at the driver.
 const AT_THE_DRIVER: &str = "user data is forwarded at the driver: ";
 
@@ -61,42 +56,6 @@ impl Candidate {
     }
 }
 
-/// What one load came to.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
-    /// T-PDUs sent.
-    pub offered: u64,
-    /// T-PDUs that have arrived at the other end.
-    pub delivered: u64,
-    /// How long they were sent.
-    pub lasting: Duration,
-    /// Processor time of the GGSN's process, and of the threads that receive for its devices.
-    pub process: Duration,
-    /// See `process`.
-    pub receiving: Duration,
-}
-
-impl Measured {
-    /// T-PDUs delivered by second of processor time; not a number where nothing was delivered or no time was spent.
-    #[must_use]
-    pub fn per_cpu_second(&self) -> f64 {
-        let spent = (self.process + self.receiving).as_secs_f64();
-        if self.delivered == 0 || spent <= 0.0 { f64::NAN } else { self.delivered as f64 / spent }
-    }
-
-    /// T-PDUs delivered a second.
-    #[must_use]
-    pub fn pps(&self) -> f64 {
-        self.delivered as f64 / self.lasting.as_secs_f64()
-    }
-
-    /// The part that was lost, 0 to 1.
-    #[must_use]
-    pub fn lost(&self) -> f64 {
-        1.0 - self.delivered as f64 / self.offered as f64
-    }
-}
-
 fn text(error: impl core::fmt::Display) -> String {
     error.to_string()
 }
@@ -107,8 +66,7 @@ pub struct Stage {
     /// What forwards, as its log says it.
     pub mode: String,
     tunnels: Vec<Tunnel>,
-    /// The kernel's threads that receive for the GGSN's devices.
-    receivers: Vec<u32>,
+    spenders: Spenders,
     sinks: Vec<Sink>,
     // Processes end before their namespaces go: fields are dropped in this order.
     process: Process,
@@ -142,16 +100,16 @@ impl Stage {
         ggsn.enable_forwarding().map_err(text)?;
         let mut receivers = Vec::new();
         for (namespace, device, core) in [
-            (&ggsn, &gn, GGSN_CORE),
-            (&ggsn, &gi, GGSN_CORE),
+            (&ggsn, &gn, FORWARDER_CORE),
+            (&ggsn, &gi, FORWARDER_CORE),
             (&sgsn, &gn_peer, OUTER_CORE),
             (&host, &gi_peer, OUTER_CORE),
         ] {
             let thread = receive_by_thread(namespace, device, core)?;
-            receivers.extend((core == GGSN_CORE).then_some(thread));
+            receivers.extend((core == FORWARDER_CORE).then_some(thread));
         }
         let sinks = [(&host, &gi_peer, Way::Up), (&sgsn, &gn_peer, Way::Down)]
-            .map(|(namespace, device, way)| inside(namespace.name(), || Sink::attach(device, way)));
+            .map(|(namespace, device, way)| inside(namespace.name(), || Sink::attach(device, way.counted())));
         let sinks = sinks.into_iter().collect::<Result<_, _>>()?;
         let process = start_ggsn(candidate, &ggsn, &directory, &gi)?;
         let log = directory.join("ggsn.log");
@@ -159,7 +117,7 @@ impl Stage {
         let mut stage = Self {
             mode: String::new(),
             tunnels: Vec::new(),
-            receivers,
+            spenders: Spenders { receivers },
             sinks,
             process,
             sgsn,
@@ -184,48 +142,14 @@ impl Stage {
         lasting: Duration,
         stop: &AtomicBool,
     ) -> Result<Measured, String> {
-        let source = Source::new(way, &self.tunnels)?;
+        let load = load(way, &self.tunnels)?;
         let (from, sink) = match way {
             Way::Up => (self.sgsn.name(), self.sinks.first()),
             Way::Down => (self.host.name(), self.sinks.get(1)),
         };
         let sink = sink.ok_or("no sink")?;
-        let (count, process, receiving) = (sink.count()?, self.of_process()?, self.of_receivers()?);
-        let offered = inside(from, || source.send(pps, lasting, stop))?;
-        let arrived = when_quiet(sink, stop)?;
-        let measured = Measured {
-            offered,
-            delivered: arrived.saturating_sub(count),
-            lasting,
-            process: self.of_process()?.saturating_sub(process),
-            receiving: self.of_receivers()?.saturating_sub(receiving),
-        };
-        self.process.check().map_err(text)?;
-        Ok(measured)
+        self.spenders.measure(Some(&mut self.process), (&load, from, sink), (pps, lasting), stop)
     }
-
-    fn of_process(&self) -> Result<Duration, String> {
-        gannet_rig::cpu_time_of(self.process.pid()).map_err(text)
-    }
-
-    fn of_receivers(&self) -> Result<Duration, String> {
-        self.receivers.iter().map(|thread| gannet_rig::cpu_time_of(*thread).map_err(text)).sum()
-    }
-}
-
-/// The count of a sink that does not change any more.
-fn when_quiet(sink: &Sink, stop: &AtomicBool) -> Result<u64, String> {
-    let until = Instant::now() + QUIET_WITHIN;
-    let mut count = sink.count()?;
-    while Instant::now() < until && !stop.load(Relaxed) {
-        std::thread::sleep(QUIET);
-        let now = sink.count()?;
-        if now == count {
-            return Ok(now);
-        }
-        count = now;
-    }
-    Err("T-PDUs arrive although none is sent, or the run was interrupted".to_owned())
 }
 
 /// A directory without what an earlier run has left: a GGSN would restore its contexts.
@@ -247,7 +171,7 @@ fn start_ggsn(
     let config = directory.join("ggsn.cfg");
     std::fs::write(&config, candidate.config(directory, gi)).map_err(text)?;
     let mut command = namespace.command(Path::new("taskset"));
-    command.args(["-c", GGSN_CORE]);
+    command.args(["-c", FORWARDER_CORE]);
     if candidate.forwards == Forwards::Osmo {
         command.arg("osmo-ggsn");
     } else {
@@ -269,46 +193,11 @@ fn mode(candidate: &Candidate, log: &str) -> Result<String, String> {
     Ok(format!("XDP, {} mode", modes.collect::<Vec<_>>().join(" and ")))
 }
 
-/// Has a thread of the kernel receive for a veth device, on one core, and says which. Else the core that sends would
-/// also receive, in the time of whoever has sent. The sender finishes its checksums, as a network card would.
-fn receive_by_thread(namespace: &Namespace, device: &str, core: &str) -> Result<u32, String> {
-    namespace.output_of("ethtool", &["-K", device, "gro", "on", "tx", "off"]).map_err(text)?;
-    let threaded = format!("echo 1 > /sys/class/net/{device}/threaded");
-    namespace.output_of("sh", &["-c", &threaded]).map_err(text)?;
-    let thread = kernel_thread(device)?;
-    namespace.output_of("taskset", &["-p", "-c", core, &thread.to_string()]).map_err(text)?;
-    Ok(thread)
-}
-
-/// The thread that receives for a device: its name has the device's.
-fn kernel_thread(device: &str) -> Result<u32, String> {
-    let prefix = format!("napi/{device}-");
-    let processes = std::fs::read_dir("/proc").map_err(text)?.flatten();
-    let found = processes.filter_map(|entry| {
-        let name = std::fs::read_to_string(entry.path().join("comm")).ok()?;
-        name.starts_with(&prefix).then(|| entry.file_name().to_str()?.parse().ok())?
-    });
-    match found.collect::<Vec<u32>>().as_slice() {
-        [thread] => Ok(*thread),
-        all => Err(format!("{} threads receive for {device} where one was to", all.len())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const XDP: Candidate = Candidate { name: "xdp", forwards: Forwards::GannetXdp, contexts: 1 };
-
-    #[test]
-    fn the_cost_is_that_of_process_and_receivers() {
-        let (process, receiving) = (Duration::from_millis(150), Duration::from_millis(50));
-        let lasting = Duration::from_secs(2);
-        let measured = Measured { offered: 1000, delivered: 800, lasting, process, receiving };
-        assert_eq!((measured.per_cpu_second(), measured.pps()), (4000.0, 400.0));
-        assert!((measured.lost() - 0.2).abs() < 1e-9);
-        assert!(Measured { delivered: 0, ..measured }.per_cpu_second().is_nan());
-    }
 
     #[test]
     fn the_log_says_what_forwards() {
