@@ -66,6 +66,11 @@ impl RuleBase {
         self.0.remove(&number);
     }
 
+    /// Keeps only the rules for which `keep` is true, and lets it change them.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&mut Rule) -> bool) {
+        self.0.retain(|_, rule| keep(rule));
+    }
+
     /// All, in their order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Rule)> {
         self.0.iter().map(|(number, rule)| (*number, rule))
