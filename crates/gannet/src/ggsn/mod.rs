@@ -133,7 +133,8 @@ impl Node for GgsnNode {
         };
         for instance in &mut self.instances {
             // An access point whose lines are still being entered cannot be planned: what runs goes on as it is.
-            let again = |ggsn| plan_with(&ggsn, instance.names.clone(), &mut Vec::new());
+            let mut remarks = Vec::new();
+            let again = |ggsn| plan_with(&ggsn, instance.names.clone(), &mut remarks);
             let planned = match of(new, &instance.name).map(again).transpose() {
                 Ok(planned) => planned,
                 Err(incomplete) => {
@@ -148,6 +149,7 @@ impl Node for GgsnNode {
             let nobody = || GgsnConfig::new(instance.address, Vec::new());
             let config = match planned {
                 Some(plan) => {
+                    out.push_str(&news(&remarks, of(old, &instance.name)));
                     instance.names = plan.names;
                     plan.config
                 }
@@ -269,6 +271,13 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
         node.add_service(Box::new(service)).map_err(|error| format!("store: {error}"))?;
     }
     Ok(Instance { name, machine, address, restart_counter, devices: names, names: streams, store })
+}
+
+/// Remarks that were not made about a GGSN as it was before, a line for each.
+fn news(remarks: &[String], former: Option<ops::GgsnInstance>) -> String {
+    let mut known = Vec::new();
+    let _ = former.map(|former| plan(&former, &mut known));
+    remarks.iter().filter(|remark| !known.contains(remark)).map(|remark| format!("{remark}.\n")).collect()
 }
 
 /// There is an access point of this name, where one is asked for.

@@ -17,6 +17,7 @@ mod load;
 mod memory;
 mod operation;
 mod recording;
+mod shaping;
 mod statistics;
 mod transfers;
 mod upkeep;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
                 load::CASES,
                 memory::CASES,
                 recording::CASES,
+                shaping::CASES,
                 statistics::CASES,
                 transfers::CASES,
                 uplink::CASES,

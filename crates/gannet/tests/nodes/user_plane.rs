@@ -24,21 +24,21 @@ pub const CASES: &[Case] = &[
     ("user_plane_that_cannot_be_had_is_explained", NEEDS, the_log_says_why),
 ];
 
-const HOST: &str = "203.0.113.9";
+pub const HOST: &str = "203.0.113.9";
 const HOST_V6: &str = "fd00:0:0:9::9";
-const GGSN_VTY: &str = "127.0.0.2:4260";
+pub const GGSN_VTY: &str = "127.0.0.2:4260";
 const OCTETS: usize = 100_000;
 
 /// A mobile, its SGSN, the GGSN and a host, each in its own namespace.
-struct Bed {
-    radio: Netns,
+pub struct Bed {
+    pub radio: Netns,
     core: Netns,
-    gateway: Netns,
-    host: Netns,
+    pub gateway: Netns,
+    pub host: Netns,
     /// A line of the SGSN: with the program that it would have on Gn that takes frames of XDP.
     ingress: &'static str,
     directory: TempDir,
-    nodes: Vec<Node>,
+    pub nodes: Vec<Node>,
 }
 
 /// Both ends of Gi, with routes to the mobiles; the host finishes what it sends, as a card would.
@@ -52,7 +52,7 @@ fn join_gi(gateway: &Netns, host: &Netns) {
 }
 
 impl Bed {
-    fn new(mode: &str) -> Self {
+    pub fn new(mode: &str) -> Self {
         let name = |part: &str| Netns::new(&format!("up-{part}"));
         let (radio, core, gateway, host) = (name("radio"), name("core"), name("ggsn"), name("host"));
         radio.join(("gb0", "192.0.2.1/30"), &core, ("gb1", "192.0.2.2/30"));
@@ -98,14 +98,14 @@ impl Bed {
     }
 
     /// Starts the GGSN, the first of the nodes, and waits for its VTY.
-    fn start_ggsn(&mut self, lines: [&str; 2]) {
+    pub fn start_ggsn(&mut self, lines: [&str; 2]) {
         let config = self.ggsn_config(2, "192.0.2.6", lines);
         self.start("gateway", "ggsn", &config);
         wait_for("the VTY of the GGSN", || self.try_ggsn("show ggsn"));
     }
 
     /// Starts SGSN and mobile, and waits for the context.
-    fn start_mobile(&mut self) {
+    pub fn start_mobile(&mut self) {
         let end = |address: &str| format!("line vty\n no login\n bind {address}\nctrl\n bind {address}\n");
         let path = self.directory.path().display();
         let sgsn = format!(
@@ -138,19 +138,19 @@ impl Bed {
         output.status.success().then(|| said(&output))
     }
 
-    fn ggsn(&self, command: &str) -> String {
+    pub fn ggsn(&self, command: &str) -> String {
         self.try_ggsn(command).unwrap_or_else(|| panic!("{command}: {}", self.nodes[0].log()))
     }
 
     /// A number of `show user-plane`, behind a word.
-    fn forwarded(&self, way: &str) -> u64 {
+    pub fn forwarded(&self, way: &str) -> u64 {
         let shown = self.ggsn("show user-plane");
         let line = shown.lines().find_map(|line| line.trim().strip_prefix(way)?.strip_prefix(": "));
         line.and_then(|rest| rest.split(' ').next()?.parse().ok()).unwrap_or_else(|| panic!("{way}: {shown}"))
     }
 
     /// So many echoes are answered, however long each takes.
-    fn ping(&self, from: &Netns, arguments: &[&str]) {
+    pub fn ping(&self, from: &Netns, arguments: &[&str]) {
         let mut ping = from.command("ping");
         ping.args(["-n", "-i", "0.2", "-w", "60"]).args(arguments);
         let output = ping.output().unwrap();
@@ -159,7 +159,7 @@ impl Bed {
     }
 
     /// The mobile's address of a version.
-    fn mobile(&self, is_v6: bool) -> IpAddr {
+    pub fn mobile(&self, is_v6: bool) -> IpAddr {
         let (version, scope) = if is_v6 { ("-6", "inet6 ") } else { ("-4", "inet ") };
         let shown = self.radio.run("ip", &[version, "address", "show", "dev", "ms0", "scope", "global"]);
         let address = shown.split(scope).nth(1).and_then(|rest| rest.split('/').next());
