@@ -2,6 +2,7 @@
 //! it, or a reason says why not.
 
 use crate::bss::BssNode;
+use crate::edge::EdgeNode;
 use crate::ggsn::GgsnNode;
 use crate::node::Node;
 use crate::sgsn::SgsnNode;
@@ -215,9 +216,44 @@ const OF_GGSN: (&[Example], &[Reason]) = (
         ("ip prefix (static|dynamic) A.B.C.D/M", "", "ggsn a\n apn b\n  ip prefix dynamic 198.51.100.0/24\n"),
         ("ip static A.B.C.D imsi IMSI sgsn A.B.C.D", "", STATIC),
         ("no ip static A.B.C.D", STATIC, "ggsn a\n apn b\n  no ip static 192.0.2.77\n"),
+        ("no qos (downlink|uplink)", QOS, "ggsn a\n apn b\n  no qos downlink\n"),
+        ("no rate", QOS, "ggsn a\n apn b\n  qos downlink\n   no rate\n"),
+        ("overhead <0-1000>", QOS, "ggsn a\n apn b\n  qos downlink\n   overhead 40\n"),
+        ("ef-weight <1-99>", QOS, "ggsn a\n apn b\n  qos downlink\n   ef-weight 60\n"),
+        (
+            "pool (ef|af) <1500-1000000000>",
+            QOS,
+            "ggsn a\n apn b\n  qos downlink\n   pool ef 9000\n   pool af 9000\n",
+        ),
+        ("accounting exact", BUFF_SIZE, "ggsn a\n apn b\n  qos downlink\n   accounting exact\n"),
+        (
+            "accounting buff-size <20-9000>",
+            QOS,
+            "ggsn a\n apn b\n  qos downlink\n   accounting buff-size 500\n",
+        ),
+        ("sharing (present|resulting)", QOS, "ggsn a\n apn b\n  qos downlink\n   sharing resulting\n"),
+        (
+            "stream NAME (ef|af|control|be) rate <0-10000000>",
+            QOS,
+            "ggsn a\n apn b\n  qos downlink\n   stream t ef rate 9\n",
+        ),
+        (
+            "stream NAME (ef|af|control|be) rate <0-10000000> burst <0-100000000>",
+            QOS,
+            "ggsn a\n apn b\n  qos downlink\n   stream t ef rate 9 burst 2\n",
+        ),
+        ("no stream NAME", QOS, "ggsn a\n apn b\n  qos downlink\n   no stream s\n"),
+        ("rule <1-1000000> .WORDS", QOS, "ggsn a\n rule 10 in gi apn b stream s mark 3\n"),
+        ("no rule <1-1000000>", "ggsn a\n rule 10 drop\n", "ggsn a\n no rule 10\n"),
+        ("imsi RANGE", GROUP, "ggsn a\n subscriber-group g\n  imsi 262\n"),
+        ("no imsi RANGE", GROUP, "ggsn a\n subscriber-group g\n  no imsi 00101\n"),
+        ("no subscriber-group NAME", GROUP, "ggsn a\n no subscriber-group g\n"),
     ],
     &[("gtpu-mode (tun|kernel-gtp)", "one path serves both; a remark says so")],
 );
+const QOS: &str = "ggsn a\n apn b\n  qos downlink\n   rate 2000\n   stream s af rate 100\n";
+const BUFF_SIZE: &str = "ggsn a\n apn b\n  qos downlink\n   rate 2000\n   accounting buff-size 500\n";
+const GROUP: &str = "ggsn a\n subscriber-group g\n  imsi 00101\n";
 const SECOND: &str = "ggsn c\n gtp bind-ip 127.0.0.4\n no shutdown ggsn\n";
 const SHUT: &str = "ggsn c\n gtp bind-ip 127.0.0.4\n shutdown ggsn\n";
 const POOL: &str = "ggsn a\n apn b\n  ipv6 prefix dynamic 2001:db8::/56\n";
@@ -238,6 +274,48 @@ const OF_BSS: (&[Example], &[Reason]) = (
     ],
     &[],
 );
+
+const OF_EDGE: (&[Example], &[Reason]) = (
+    &[
+        ("no interface NAME", "edge\n interface c\n", "edge\n no interface c\n"),
+        ("no rate", LINE, "edge\n interface b\n  no rate\n"),
+        ("overhead <0-1000>", LINE, "edge\n interface b\n  overhead 40\n"),
+        ("ef-weight <1-99>", LINE, "edge\n interface b\n  ef-weight 60\n"),
+        ("pool (ef|af) <1500-1000000000>", LINE, "edge\n interface b\n  pool ef 9000\n  pool af 9000\n"),
+        (
+            "accounting exact",
+            "edge\n interface b\n  rate 2000\n  accounting buff-size 500\n",
+            "edge\n interface b\n  accounting exact\n",
+        ),
+        ("accounting buff-size <20-9000>", LINE, "edge\n interface b\n  accounting buff-size 500\n"),
+        ("sharing (present|resulting)", LINE, "edge\n interface b\n  sharing resulting\n"),
+        (
+            "stream NAME (ef|af|control|be) rate <0-10000000>",
+            LINE,
+            "edge\n interface b\n  stream t ef rate 9\n",
+        ),
+        (
+            "stream NAME (ef|af|control|be) rate <0-10000000> burst <0-100000000>",
+            LINE,
+            "edge\n interface b\n  stream t ef rate 9 burst 2\n",
+        ),
+        ("no stream NAME", LINE, "edge\n interface b\n  no stream s\n"),
+        ("rule <1-1000000> .WORDS", LINE, "edge\n rule 10 in a stream s mark 3\n"),
+        ("no rule <1-1000000>", "edge\n rule 10 drop\n", "edge\n no rule 10\n"),
+    ],
+    &[],
+);
+const LINE: &str = "edge\n interface b\n  rate 2000\n  stream s af rate 100\n";
+
+#[test]
+fn every_word_of_an_edge_router_has_an_effect_or_a_reason() {
+    let base = "edge\n interface a\n interface b\nlog stderr\nstats reporter statsd x\nmetrics\nctrl\n";
+    let idle = without_effect::<EdgeNode>(base, OF_EDGE, |config| {
+        let plan = EdgeNode::plan(config, &mut Vec::new()).ok()?;
+        Some(format!("{plan:?} {:?}", config.common))
+    });
+    assert!(idle.is_empty(), "without effect: {idle:#?}");
+}
 
 #[test]
 fn every_word_of_an_sgsn_has_an_effect_or_a_reason() {

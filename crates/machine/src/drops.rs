@@ -121,7 +121,7 @@ drops! {
     EdgeSharedFull: "edge_shared_full", "configuration", "a packet exceeded its stream's allocation and was longer than the free rest of the shared buffers";
 
     EdgeMalformed: "edge_malformed", "RFC 1812 clause 5.2.2", "a packet came to an edge router that is no whole IP packet with a right checksum";
-    EdgeRefused: "edge_refused", "configuration", "a rule of an edge router has the packet dropped";
+    EdgeRefused: "edge_refused", "configuration", "a rule for streams has the packet dropped";
     EdgeHeldFull: "edge_held_full", "RFC 4861 clause 7.2.2", "as many packets wait for the address of a next hop as may";
     EdgeNoNeighbour: "edge_no_neighbour", "RFC 4861 clause 7.2.2", "the address of a next hop was not found in time";
     EdgeNotFragmented: "edge_not_fragmented", "RFC 791 clause 3.2", "a packet is longer than its way carries, and had to be fragmented without room for that";
@@ -277,6 +277,7 @@ drops! {
     GgsnToMobile: "ggsn_to_mobile", "configuration", "a mobile sent a packet to another mobile, and an access point of the two does not permit that";
     GgsnHopLimit: "ggsn_hop_limit", "RFC 1812 clause 5.3.1", "a packet from one mobile to another had no hop left";
     GgsnOverRate: "ggsn_over_rate", "23.107 clause 6.4.3.1", "a packet exceeded the maximum bit rate of its PDP context";
+    GgsnContextGone: "ggsn_context_gone", "23.060 clause 9.2.4", "a packet waited in the queue of its stream until its PDP context was gone";
     GgsnNotIp: "ggsn_not_ip", "configuration", "a packet that is none of IP came from a mobile or from the network";
     GgsnNoFilter: "ggsn_no_filter", "23.060 clause 15.3", "a packet came from the network that fits the traffic flow template of none of the contexts of its address";
     GgsnAwaitsContext: "ggsn_awaits_context", "23.060 clause 9.2.2.2", "a packet came from the network for the static address of a mobile that has no PDP context and is asked for one";

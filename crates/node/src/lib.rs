@@ -1,6 +1,6 @@
 //! Entities composed into a network element, still sans-IO.
 //!
-//! Nodes never import each other: what they share stands in the protocol entities or in [`slots`].
+//! Nodes never import each other: what they share stands in the protocol entities, in [`slots`], [`kept`] or [`streams`].
 
 pub mod bss;
 pub mod edge;
@@ -9,3 +9,4 @@ pub mod kept;
 pub mod ms;
 pub mod sgsn;
 pub mod slots;
+pub mod streams;

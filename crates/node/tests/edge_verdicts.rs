@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "test code fails by panicking")]
 
 use core::net::{IpAddr, Ipv4Addr};
-use gannet_node::edge::{Classifier, Flow, Found, Prefix, Rule, RuleBase, Verdict};
+use gannet_node::streams::{Classifier, Flow, Found, Rule, RuleBase, Subscriber, Verdict};
+use gannet_proto::flow_rule::{Outcome, Prefix};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -19,9 +20,12 @@ enum Step {
 fn flows() -> impl Strategy<Value = Flow> {
     let address = (0_u32..6).prop_map(|host| IpAddr::from(Ipv4Addr::from_bits(0xc000_0200 + host)));
     let ports = prop::option::of((0_u16..3, 0_u16..3));
-    (0_u16..2, address.clone(), address, 0_u8..2, ports, 0_u8..2).prop_map(
-        |(ingress, source, destination, protocol, ports, dscp)| Flow {
+    let subscriber = prop::option::of((0_u16..2, 0_u32..4))
+        .prop_map(|of| of.map(|(access_point, groups)| Subscriber { access_point, groups }));
+    (0_u16..2, subscriber, address.clone(), address, 0_u8..2, ports, 0_u8..2).prop_map(
+        |(ingress, subscriber, source, destination, protocol, ports, dscp)| Flow {
             ingress,
+            subscriber,
             source,
             destination,
             protocol,
@@ -37,26 +41,33 @@ fn rules() -> impl Strategy<Value = Rule> {
         bits,
     });
     let ports = prop::option::weighted(0.3, (0_u16..3, 0_u16..3).prop_map(|(from, to)| from..=to));
-    let verdict = (prop::option::weighted(0.8, 0_u32..4), prop::option::of(0_u8..64))
-        .prop_map(|(stream, mark)| Verdict { stream, mark });
+    let outcome = prop_oneof![
+        6 => (0_u32..4).prop_map(Outcome::Stream),
+        1 => Just(Outcome::BestEffort),
+        1 => Just(Outcome::Drop),
+    ];
+    let condition = || prop::option::weighted(0.3, 0_u32..2);
     (
-        prop::option::weighted(0.3, 0_u16..2),
+        (condition(), condition(), condition()),
         prop::option::weighted(0.5, prefix.clone()),
         prop::option::weighted(0.5, prefix),
         prop::option::weighted(0.3, 0_u8..2),
         (ports.clone(), ports),
         prop::option::weighted(0.3, 0_u8..2),
-        verdict,
+        (outcome, prop::option::of(0_u8..64)),
     )
-        .prop_map(|(ingress, source, destination, protocol, ports, dscp, verdict)| Rule {
-            ingress,
+        .prop_map(|(of, source, destination, protocol, ports, dscp, (outcome, mark))| Rule {
+            ingress: of.0,
+            access_point: of.1,
+            group: of.2,
             source,
             destination,
             protocol,
             source_ports: ports.0,
             destination_ports: ports.1,
             dscp,
-            verdict,
+            outcome,
+            mark,
         })
 }
 
@@ -121,6 +132,7 @@ proptest! {
 fn a_full_table_puts_the_older_flow_out() {
     let flow = |host: u32| Flow {
         ingress: 0,
+        subscriber: None,
         source: IpAddr::from(Ipv4Addr::from_bits(host)),
         destination: IpAddr::from(Ipv4Addr::LOCALHOST),
         protocol: 17,

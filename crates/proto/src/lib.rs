@@ -21,6 +21,7 @@ pub mod bssgp;
 pub mod by_nsapi;
 pub mod classifier;
 pub mod few;
+pub mod flow_rule;
 pub mod forwarding;
 pub mod gmm;
 pub mod gsup;

@@ -11,4 +11,5 @@ pub mod flow_queues;
 pub mod leaky_bucket;
 pub mod links;
 pub mod shaped;
+pub mod succession;
 pub mod token_bucket;

@@ -29,6 +29,29 @@ impl<D> Shaped<D> {
         self.bucket.reconfigure(now, rate);
     }
 
+    /// Another number of octets that the line adds to each packet.
+    pub const fn set_overhead(&mut self, overhead: u32) {
+        self.overhead = overhead;
+    }
+
+    /// The next packet that leaves now and that `keep` gives back. Those before it that it does not give back are gone, and take
+    /// nothing of the rate.
+    pub fn take_kept<T>(&mut self, now: Instant, keep: &mut impl FnMut(T) -> Option<T>) -> Option<T>
+    where
+        D: Discipline<T>,
+    {
+        if !self.bucket.conforms(now) {
+            return None;
+        }
+        while let Some(taken) = self.inner.take(now) {
+            if let Some(item) = keep(taken.packet.item) {
+                self.bucket.take(now, taken.packet.octets.saturating_add(self.overhead));
+                return Some(item);
+            }
+        }
+        None
+    }
+
     /// What is behind the rate.
     #[must_use]
     pub const fn inner(&self) -> &D {

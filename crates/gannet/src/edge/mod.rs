@@ -4,6 +4,7 @@ mod operate;
 mod plan;
 mod tables;
 
+use crate::node::streams::Names;
 use crate::node::{self, Node, Table};
 use core::cell::RefCell;
 use gannet_machine::Port;
@@ -12,7 +13,7 @@ use gannet_ops::config::edge as ops;
 use gannet_ops::grammar::CommandError;
 use gannet_ops::metrics::Group;
 use gannet_rt::{Access, EventLoop, KernelTables, MachineId, NotForwarded};
-use plan::{Names, Plan};
+use plan::Plan;
 use std::rc::Rc;
 
 /// The running router.

@@ -1,14 +1,15 @@
 //! What an operator asks of a running edge router, and what it counts.
 
-use super::plan::Names;
 use crate::node::show as common;
+use crate::node::streams::{self, Names};
 use core::fmt::Write as _;
-use gannet_machine::drops::Drop;
-use gannet_node::edge::{Edge, Interface};
+use gannet_node::edge::Edge;
 use gannet_ops::config::edge::EdgeOperation;
 use gannet_ops::metrics::{Class, Group, Level, Metric};
-use gannet_qos::edge::{Service, StreamView};
 use gannet_rt::{Access, MachineId};
+
+/// What stands in front of an interface's name.
+const INTERFACE_WORD: &str = "Interface";
 
 /// Does it.
 pub fn execute(
@@ -25,10 +26,10 @@ pub fn execute(
         EdgeOperation::ShowEdge => show_edge(edge, out),
         EdgeOperation::ShowStreams => {
             for interface in edge.interfaces() {
-                show_streams(interface, names, out);
+                streams::show_streams(INTERFACE_WORD, interface, names, out);
             }
         }
-        EdgeOperation::ShowRules => show_rules(edge, names, out),
+        EdgeOperation::ShowRules => streams::show_rules(edge.rules(), names, out),
         EdgeOperation::ShowDrops => {}
     }
 }
@@ -40,72 +41,10 @@ fn show_edge(edge: &Edge, out: &mut String) {
         "Packets: {} arrived, {} forwarded, {} left to the kernel, {} fragmented",
         counts.arrived, counts.forwarded, counts.left_to_kernel, counts.fragmented
     );
-    let _ = writeln!(
-        out,
-        "Classifier: {} by the fast path, {} by the rules, {} flows put out; {} rules",
-        paths.fast,
-        paths.slow,
-        paths.evicted,
-        edge.rules().iter().count()
-    );
+    streams::show_paths(paths, edge.rules(), out);
     let _ = writeln!(out, "Destinations known: {}", edge.destinations());
     for interface in edge.interfaces() {
-        let waiting = interface.waiting();
-        let _ = match interface.totals() {
-            Some(totals) => writeln!(
-                out,
-                "Interface {}: {} offered, {} sent, {} dropped, {} packets of {} octets wait",
-                interface.name(),
-                totals.offered,
-                totals.served,
-                totals.drops.total(),
-                waiting.pdus,
-                waiting.octets
-            ),
-            None => {
-                writeln!(out, "Interface {}: {} sent, no queues", interface.name(), interface.unqueued().pdus)
-            }
-        };
-    }
-}
-
-const fn word(service: Service) -> &'static str {
-    match service {
-        Service::Expedited => "ef",
-        Service::Assured => "af",
-        Service::NetworkControl => "control",
-        Service::BestEffort => "be",
-    }
-}
-
-fn show_streams(interface: &Interface, names: &Names, out: &mut String) {
-    for (number, name) in names.all() {
-        let Some(stream) = interface.stream(number) else { continue };
-        let StreamView { config, allocation, granted, occupied, waiting, .. } = stream;
-        let _ = writeln!(
-            out,
-            "Interface {}, stream {name} ({}, {} kbit/s): {} packets and {} octets sent, {} dropped; {waiting} wait, {occupied} of \
-             {granted} octets granted of {allocation}",
-            interface.name(),
-            word(config.service),
-            config.rate / 125,
-            stream.served_pdus,
-            stream.served_octets,
-            stream.dropped_pdus,
-        );
-    }
-}
-
-fn show_rules(edge: &Edge, names: &Names, out: &mut String) {
-    for (number, rule) in edge.rules().iter() {
-        let _ = match rule.verdict.stream {
-            None => write!(out, "Rule {number}: drop"),
-            Some(stream) => write!(out, "Rule {number}: stream {}", names.of(stream)),
-        };
-        if let Some(mark) = rule.verdict.mark {
-            let _ = write!(out, ", mark {mark}");
-        }
-        out.push('\n');
+        streams::show_way(INTERFACE_WORD, interface, out);
     }
 }
 
@@ -115,10 +54,6 @@ const NODE: Class =
 /// What an interface counts.
 const INTERFACE: Class =
     Class { name: "interface", osmocom: "interface", title: "Interface", level: Level::Peer, lines: None };
-/// What a stream counts at an interface.
-const STREAM: Class =
-    Class { name: "stream", osmocom: "stream", title: "Stream", level: Level::Peer, lines: None };
-
 /// The router first, then one interface a part, with its streams.
 pub fn groups(
     (machine, names): (MachineId<Edge>, &Names),
@@ -132,10 +67,9 @@ pub fn groups(
         return true;
     };
     let Some(interface) = edge.interfaces().get(place) else { return false };
-    groups.push(interface_group(interface));
-    for (number, name) in names.all() {
-        groups.extend(interface.stream(number).map(|stream| stream_group(interface.name(), name, &stream)));
-    }
+    let labels = vec![("interface", interface.name().to_owned())];
+    groups.push(streams::way_group(&INTERFACE, labels.clone(), interface));
+    streams::stream_groups(&labels, interface, names, groups);
     part < edge.interfaces().len()
 }
 
@@ -155,47 +89,5 @@ fn node_group(edge: &Edge) -> Group {
     }
     let known = crate::node::statistics::number(edge.destinations());
     group.add(Metric::gauge("destinations", "destinations whose way is known", known));
-    group
-}
-
-fn interface_group(interface: &Interface) -> Group {
-    let mut group = Group::labelled(&INTERFACE, vec![("interface", interface.name().to_owned())]);
-    let waiting = interface.waiting();
-    let (sent, dropped) = interface
-        .totals()
-        .map_or((interface.unqueued().pdus, 0), |totals| (totals.served, totals.drops.total()));
-    group.add(Metric::counter("sent", "packets that left", sent));
-    group.add(Metric::counter("dropped", "packets that its queues dropped", dropped));
-    group.add(Metric::gauge("waiting", "packets that wait", waiting.pdus.into()));
-    group.add(Metric::gauge("waiting_octets", "octets of these", waiting.octets));
-    if let Some(totals) = interface.totals() {
-        for (drop, name, help) in [
-            (
-                Drop::EdgeOverRate,
-                "dropped_over_rate",
-                "packets of EF that came faster than their stream may send",
-            ),
-            (Drop::EdgeShareTaken, "dropped_share_taken", "packets of streams that had their share"),
-            (
-                Drop::EdgeSharedFull,
-                "dropped_shared_full",
-                "packets that were longer than the free shared buffers",
-            ),
-        ] {
-            group.add(Metric::counter(name, help, totals.drops.get(drop)));
-        }
-    }
-    group
-}
-
-fn stream_group(interface: &str, name: &str, stream: &StreamView) -> Group {
-    let labels = vec![("interface", interface.to_owned()), ("stream", name.to_owned())];
-    let mut group = Group::labelled(&STREAM, labels);
-    group.add(Metric::counter("sent", "packets that left", stream.served_pdus));
-    group.add(Metric::counter("sent_octets", "octets of these", stream.served_octets));
-    group.add(Metric::counter("dropped", "packets that were dropped", stream.dropped_pdus));
-    group.add(Metric::gauge("waiting", "packets that wait", stream.waiting.into()));
-    group.add(Metric::gauge("granted", "octets of its allocation that are granted", stream.granted.into()));
-    group.add(Metric::gauge("occupied", "octets that its packets occupy", stream.occupied.into()));
     group
 }

@@ -9,6 +9,7 @@ const OF_GGSNS: &[Differs<GgsnInstance>] = &[
     ("The IPv6 address of GTP", |old, new| old.gn.ipv6 != new.gn.ipv6),
     ("The back end of the user plane", |old, new| old.user_plane != new.user_plane),
     ("The greatest number of PDP contexts", |old, new| old.pdp_contexts_max != new.pdp_contexts_max),
+    ("The number of flows that are remembered", |old, new| old.flows != new.flows),
     ("The store", |old, new| old.store != new.store),
     ("The directory of the restart counter", |old, new| old.gtp_state_dir != new.gtp_state_dir),
 ];

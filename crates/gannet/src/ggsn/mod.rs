@@ -6,10 +6,12 @@ mod later;
 mod operate;
 mod plan;
 mod user_plane;
+mod ways;
 
 pub use plan::Plan;
 
 use crate::node::store::{Keeper, Opened, StoreService};
+use crate::node::streams::Names;
 use crate::node::{self, Node, Table, Whose, in_use, last_restart_counter, restart_counter, tun};
 use core::net::{IpAddr, SocketAddr};
 use device::Device;
@@ -24,7 +26,7 @@ use gannet_ops::grammar::CommandError;
 use gannet_ops::metrics::Group;
 use gannet_rt::{Access, EventLoop, MachineId, UdpConfig};
 use gannet_wire::gtp;
-use plan::{access_point, plan};
+use plan::{access_point, plan, plan_with};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -44,6 +46,8 @@ struct Instance {
     restart_counter: u8,
     /// The TUN device of each access point by its index, and what the kernel calls it.
     devices: Vec<(Device, String)>,
+    /// Its streams.
+    names: Names,
     /// Where its contexts are kept for the time after a restart.
     store: Option<Rc<RefCell<Keeper<Ggsn>>>>,
 }
@@ -99,7 +103,10 @@ impl Node for GgsnNode {
 
     fn frames(plans: &Vec<Plan>) -> usize {
         let (least, most) = FRAMES;
-        plans.iter().map(|plan| plan.addresses().saturating_mul(FRAMES_PER_ADDRESS).clamp(least, most)).sum()
+        let of = |plan: &Plan| {
+            plan.addresses().saturating_mul(FRAMES_PER_ADDRESS).clamp(least, most) + plan.frames
+        };
+        plans.iter().map(of).sum()
     }
 
     fn mobiles(plans: &Vec<Plan>) -> usize {
@@ -124,9 +131,11 @@ impl Node for GgsnNode {
         let of = |config: &'_ ops::GgsnConfig, name: &str| {
             config.ggsns.iter().find(|ggsn| ggsn.name == name && ggsn.running).cloned()
         };
-        for instance in &self.instances {
+        for instance in &mut self.instances {
             // An access point whose lines are still being entered cannot be planned: what runs goes on as it is.
-            let planned = match of(new, &instance.name).map(|ggsn| plan(&ggsn, &mut Vec::new())).transpose() {
+            let mut remarks = Vec::new();
+            let again = |ggsn| plan_with(&ggsn, instance.names.clone(), &mut remarks);
+            let planned = match of(new, &instance.name).map(again).transpose() {
                 Ok(planned) => planned,
                 Err(incomplete) => {
                     out.push_str(&format!(
@@ -138,7 +147,14 @@ impl Node for GgsnNode {
             };
             // Without it, none of its access points serves anybody.
             let nobody = || GgsnConfig::new(instance.address, Vec::new());
-            let config = planned.map_or_else(nobody, |plan| plan.config);
+            let config = match planned {
+                Some(plan) => {
+                    out.push_str(&news(&remarks, of(old, &instance.name)));
+                    instance.names = plan.names;
+                    plan.config
+                }
+                None => nobody(),
+            };
             if let Some((ggsn, mut cx)) = access.machine_and_context(instance.machine) {
                 ggsn.reconfigure(&mut cx, &config);
             }
@@ -202,7 +218,8 @@ impl Node for GgsnNode {
 }
 
 fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
-    let Plan { name, state_dir, store, mut config, devices, user_plane } = plan;
+    let Plan { name, state_dir, store, mut config, devices, user_plane, names: streams, frames: _ } = plan;
+    config.streams.seed = gannet_rt::seed().map_err(|error| format!("/dev/urandom: {error}"))?;
     let whose = Whose { node: "ggsn", address: config.address };
     let last = state_dir.as_deref().and_then(|directory| last_restart_counter(Path::new(directory), whose));
     let store = store.map(|path| Opened::open::<Ggsn>(&path, last)).transpose()?;
@@ -253,7 +270,26 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
         let service = StoreService(Rc::clone(keeper));
         node.add_service(Box::new(service)).map_err(|error| format!("store: {error}"))?;
     }
-    Ok(Instance { name, machine, address, restart_counter, devices: names, store })
+    Ok(Instance { name, machine, address, restart_counter, devices: names, names: streams, store })
+}
+
+/// Remarks that were not made about a GGSN as it was before, a line for each.
+fn news(remarks: &[String], former: Option<ops::GgsnInstance>) -> String {
+    let mut known = Vec::new();
+    let _ = former.map(|former| plan(&former, &mut known));
+    remarks.iter().filter(|remark| !known.contains(remark)).map(|remark| format!("{remark}.\n")).collect()
+}
+
+/// There is an access point of this name, where one is asked for.
+fn named_apn(
+    instances: &[Instance],
+    name: Option<&String>,
+    access: &mut Access<'_>,
+) -> Result<(), CommandError> {
+    let Some(name) = name else { return Ok(()) };
+    let is_there = |ggsn: &Ggsn| ggsn.access_points().any(|point| point.config().name.to_string() == *name);
+    let is_there = instances.iter().any(|instance| access.look_at(instance.machine).is_some_and(is_there));
+    is_there.then_some(()).ok_or_else(|| CommandError(format!("No such APN '{name}'")))
 }
 
 /// Runs `gannet ggsn`.

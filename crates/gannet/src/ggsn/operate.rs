@@ -1,6 +1,6 @@
 //! What an operator asks of running GGSNs.
 
-use super::{Instance, user_plane};
+use super::{Instance, named_apn, user_plane, ways};
 use crate::node::Table;
 use crate::node::show as common;
 use crate::node::statistics::number;
@@ -31,6 +31,13 @@ pub fn execute(
                 let _ = write!(out, "{}", view::DropCount { drop, count });
             }
         }
+        GgsnOperation::ShowQos(name) => {
+            ways::show(instances, ways::Asked::Queues, name.as_ref(), access, out)?;
+        }
+        GgsnOperation::ShowStreams(name) => {
+            ways::show(instances, ways::Asked::Streams, name.as_ref(), access, out)?;
+        }
+        GgsnOperation::ShowRules => ways::show_rules(instances, access, out),
         GgsnOperation::ShowUserPlane => user_plane::show(instances, access, out),
         GgsnOperation::ShowStore => stores(instances, access, out)?,
         GgsnOperation::ShowWhy(imsi) => common::why(access, *imsi, out),
@@ -98,20 +105,16 @@ fn show_apns(
     access: &mut Access<'_>,
     out: &mut String,
 ) -> Result<(), CommandError> {
-    let mut shown = false;
+    named_apn(instances, name, access)?;
     for instance in instances {
         user_plane::take_all(instance.machine, access);
         let Some(ggsn) = access.machine(instance.machine) else { continue };
         let of = apns(instance, ggsn).into_iter();
         for apn in of.filter(|apn| name.is_none_or(|name| *name == apn.name)) {
-            shown = true;
             let _ = write!(out, "{apn}");
         }
     }
-    match name.filter(|_| !shown) {
-        Some(name) => Err(CommandError(format!("No such APN '{name}'"))),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// All GGSNs, or the one of this name.
@@ -305,6 +308,7 @@ pub fn groups(instances: &[Instance], part: usize, access: &mut Access<'_>, grou
     let Some(instance) = instances.get(place) else { return false };
     if let Some(ggsn) = access.look_at(instance.machine) {
         groups.extend(apns(instance, ggsn).iter().map(|apn| of_view::apn(&instance.name, apn)));
+        ways::groups(instance, ggsn, groups);
     }
     part < instances.len()
 }

@@ -3,17 +3,25 @@
 use super::device::Device;
 use super::user_plane::Wanted;
 use crate::node::gn;
+use crate::node::streams::{self, Names};
 use core::net::{IpAddr, Ipv6Addr};
 use gannet_machine::time::Duration;
 use gannet_node::ggsn::{
     AfterRestart, ApnConfig, Ggsn, GgsnConfig, IPV6_PREFIX_LENGTHS, MobileToMobile, Mss, Network,
-    PREFIX_LENGTHS, Pap, Ranges, StaticMobile,
+    PREFIX_LENGTHS, Pap, Ranges, StaticMobile, StreamRules, Ways,
 };
 use gannet_ops::config::ggsn as ops;
+use gannet_proto::flow_rule::{ImsiRange, Named};
 
 /// Octets of the headers of TCP and IPv4, and of TCP and IPv6, without options.
 const TCP_IPV4_OCTETS: u16 = 40;
 const TCP_IPV6_OCTETS: u16 = 60;
+/// Streams of a GGSN at most, best effort included, over the life of a process.
+const STREAMS_MAX: u32 = 1024;
+/// Most frames for packets that wait: 128 MiB of them.
+const FRAMES_MAX: usize = 65_536;
+/// Interfaces of rules, by their numbers.
+const INTERFACES: [&str; 2] = ["gn", "gi"];
 
 /// One GGSN, ready to be built.
 #[derive(Debug)]
@@ -24,6 +32,9 @@ pub struct Plan {
     pub(super) config: GgsnConfig,
     pub(super) devices: Vec<Device>,
     pub(super) user_plane: Wanted,
+    pub(super) names: Names,
+    /// Frames that may wait.
+    pub(super) frames: usize,
 }
 
 impl Plan {
@@ -45,6 +56,18 @@ impl Plan {
 /// # Errors
 /// A sentence: what is missing or wrong.
 pub fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, String> {
+    plan_with(ggsn, Names::at_most(STREAMS_MAX), remarks)
+}
+
+/// The same, where streams have numbers already.
+///
+/// # Errors
+/// A sentence: what is missing or wrong.
+pub fn plan_with(
+    ggsn: &ops::GgsnInstance,
+    mut names: Names,
+    remarks: &mut Vec<String>,
+) -> Result<Plan, String> {
     let name = ggsn.name.clone();
     let address = ggsn.gtp_bind_ip.ok_or_else(|| format!("ggsn {name}: add 'gtp bind-ip A.B.C.D'"))?;
     let served: Vec<&ops::ApnConfig> = ggsn.apns.iter().filter(|apn| apn.running).collect();
@@ -58,7 +81,8 @@ pub fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan,
     user_plane.check(&name)?;
     let (mut apns, mut static_mobiles, mut devices) = (Vec::new(), Vec::new(), Vec::new());
     for (apn, place) in served.iter().zip(0..) {
-        let (config, device) = access_point(&name, apn)?;
+        let (mut config, device) = access_point(&name, apn)?;
+        config.ways = ways(&name, apn, &mut names)?;
         if apn.asks_kernel_gtp {
             remarks.push(format!(
                 "ggsn {name}, apn {}: 'gtpu-mode kernel-gtp' is served by the same path as 'gtpu-mode tun'",
@@ -88,13 +112,76 @@ pub fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan,
         failure_delay: gn::failure_delay(&ggsn.gn),
         peers: gn::listed(&ggsn.gn),
         static_mobiles,
+        streams: stream_rules(ggsn, &served, &mut names)?,
         after_restart: if ggsn.tells_restarted { AfterRestart::Delete } else { AfterRestart::Forget },
         ..GgsnConfig::new(address.into(), apns)
     };
     // The node has the last word about a configuration.
     Ggsn::new(config.clone()).map_err(|error| format!("ggsn {name}: {error}"))?;
     let (state_dir, store) = (ggsn.gtp_state_dir.clone(), ggsn.store.clone());
-    Ok(Plan { name, state_dir, store, config, devices, user_plane })
+    let waiting = served.iter().flat_map(|apn| apn.ways.all()).map(|(_, line)| streams::frames(line));
+    let frames = waiting.sum::<usize>().min(FRAMES_MAX);
+    said_of_ways(ggsn, &served, remarks);
+    Ok(Plan { name, state_dir, store, config, devices, user_plane, names, frames })
+}
+
+/// The queues of an access point.
+fn ways(
+    ggsn: &str,
+    apn: &ops::ApnConfig,
+    names: &mut Names,
+) -> Result<Ways<Option<gannet_node::streams::WayOutConfig>>, String> {
+    let mut of = |heading: ops::Heading| {
+        let line = apn.ways.get(heading);
+        let name = format!("{} {}", apn.name, heading.word());
+        let way = line.map(|line| streams::way_out(&name, line, names)).transpose();
+        way.map_err(|error| format!("ggsn {ggsn}, apn {}: {error}", apn.name))
+    };
+    Ok(Ways { downlink: of(ops::Heading::Downlink)?, uplink: of(ops::Heading::Uplink)? })
+}
+
+/// Rules and groups. A rule for an access point that is shut down holds for nobody.
+fn stream_rules(
+    ggsn: &ops::GgsnInstance,
+    served: &[&ops::ApnConfig],
+    names: &mut Names,
+) -> Result<StreamRules, String> {
+    let mut rules = ggsn.rules.clone();
+    let is_served = |name: &String| served.iter().any(|apn| apn.name == *name);
+    rules.retain(|_, rule| rule.access_point.as_ref().is_none_or(is_served));
+    let rules = streams::rules(&rules, names, |what, name| match what {
+        Named::Interface => INTERFACES.iter().position(|own| *own == name),
+        Named::AccessPoint => served.iter().position(|apn| apn.name == name),
+        Named::Group => ggsn.groups.keys().position(|own| own == name),
+        Named::Stream => None,
+    });
+    let groups: Vec<Vec<ImsiRange>> = ggsn.groups.values().cloned().collect();
+    let rules = rules.map_err(|error| format!("ggsn {}: {error}", ggsn.name))?;
+    Ok(StreamRules { rules, groups, flows: ggsn.flows as usize, seed: 0 })
+}
+
+/// What queues mean for the driver, and which lines mean nothing.
+fn said_of_ways(ggsn: &ops::GgsnInstance, served: &[&ops::ApnConfig], remarks: &mut Vec<String>) {
+    for apn in served {
+        let whose = format!("ggsn {}, apn {}", ggsn.name, apn.name);
+        for (heading, line) in apn.ways.all() {
+            if line.rate_kbps.is_none() && !line.streams.is_empty() {
+                remarks
+                    .push(format!("{whose}: 'qos {}' has no rate: its streams mean nothing", heading.word()));
+            }
+        }
+        if apn.gi_interface.is_none() || ggsn.user_plane == ops::UserPlane::Tun {
+            continue;
+        }
+        if apn.ways.uplink.is_some() {
+            remarks.push(format!("{whose}: with 'qos uplink' the driver forwards none of its packets"));
+        } else if apn.ways.downlink.is_some() {
+            remarks.push(format!("{whose}: with 'qos downlink' the driver forwards its uplink packets only"));
+        }
+    }
+    if !ggsn.rules.is_empty() && served.iter().all(|apn| apn.ways.all().next().is_none()) {
+        remarks.push(format!("ggsn {}: no access point has 'qos': its rules mean nothing", ggsn.name));
+    }
 }
 
 /// An access point and its device.

@@ -14,6 +14,7 @@ pub mod show;
 mod snapshot;
 pub mod statistics;
 pub mod store;
+pub mod streams;
 pub mod tun;
 mod vty_service;
 

@@ -20,6 +20,7 @@ mod memory;
 mod operation;
 mod osmocom;
 mod recording;
+mod shaping;
 mod statistics;
 mod transfers;
 mod upkeep;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
                 memory::CASES,
                 osmocom::CASES,
                 recording::CASES,
+                shaping::CASES,
                 statistics::CASES,
                 transfers::CASES,
                 uplink::CASES,

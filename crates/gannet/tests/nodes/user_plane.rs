@@ -27,7 +27,7 @@ pub const CASES: &[Case] = &[
 /// A host behind Gi.
 pub const HOST: &str = "203.0.113.9";
 pub const HOST_V6: &str = "fd00:0:0:9::9";
-const GGSN_VTY: &str = "127.0.0.2:4260";
+pub const GGSN_VTY: &str = "127.0.0.2:4260";
 const OCTETS: usize = 100_000;
 
 /// A mobile, its SGSN, the GGSN and a host, each in its own namespace.

@@ -6,35 +6,25 @@
 //!   first packets wait for the answer ([`EdgeCommand::Hop`]).
 //! * The kernel sees the same packets, forwards none of them, and answers what a router has to answer: a hop limit that is used up, a
 //!   packet that is too long, a destination without a route. Such a packet is left to it, and counted.
-//! * An interface with a line has the queues of [`gannet_qos::edge`] behind the line's rate; others send at once.
+//! * An interface with a line has the queues of [`gannet_qos::edge`] behind the line's rate ([`WayOut`]); others send at once.
 
-mod classifier;
-mod header;
 mod hops;
-mod interface;
-mod rules;
 #[cfg(test)]
 mod tests;
 
-pub use classifier::{Classifier, Found, Paths};
-pub use header::Flow;
 pub use hops::Hop;
-pub use interface::{Interface, InterfaceConfig, InterfaceError, Line, Unqueued};
-pub use rules::{Prefix, Rule, RuleBase, Verdict};
 
+use crate::streams::{
+    Classifier, Found, Paths, RuleBase, Verdict, WayOut, WayOutConfig, WayOutError, header,
+};
 use core::net::IpAddr;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::Instant;
 use gannet_machine::timers::{TimerKey, TimerName as _};
 use gannet_machine::{Batch, Context, EthernetAddress, Input, Machine, Output, Peer, Port};
-use gannet_qos::edge::StreamConfig;
-use gannet_qos::token_bucket::Rate;
 use hops::{Hops, Waits};
-use interface::Outgoing;
 
-/// The stream of packets that no rule knows, or whose stream is not configured at their interface.
-pub const BEST_EFFORT: u32 = 0;
 /// Packets that leave in one part of work.
 const PART: usize = 64;
 
@@ -52,7 +42,7 @@ gannet_machine::timer_names! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EdgeConfig {
     /// Its interfaces: the first is port 0.
-    pub interfaces: Vec<InterfaceConfig>,
+    pub interfaces: Vec<WayOutConfig>,
     /// Its rules.
     pub rules: RuleBase,
     /// Flows that the fast path remembers.
@@ -82,6 +72,13 @@ pub enum EdgeEvent {
     Resolve(IpAddr),
 }
 
+/// A packet with the station that it goes to.
+#[derive(Debug)]
+pub struct Outgoing {
+    to: EthernetAddress,
+    frame: Frame,
+}
+
 /// What is decided for a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
@@ -108,7 +105,7 @@ pub struct Counts {
 pub struct Edge {
     classifier: Classifier<Fate>,
     hops: Hops,
-    interfaces: Vec<Interface>,
+    interfaces: Vec<WayOut<Outgoing>>,
     events: Batch<EdgeEvent>,
     /// Answers that were given between two calls of the driver.
     answers: Batch<EdgeCommand>,
@@ -122,9 +119,9 @@ impl Edge {
     ///
     /// # Errors
     /// Which interface cannot be set up, by its index, and why.
-    pub fn new(now: Instant, config: EdgeConfig) -> Result<Self, (usize, InterfaceError)> {
+    pub fn new(now: Instant, config: EdgeConfig) -> Result<Self, (usize, WayOutError)> {
         let interfaces = config.interfaces.iter().enumerate();
-        let interfaces = interfaces.map(|(at, of)| Interface::new(now, of).map_err(|error| (at, error)));
+        let interfaces = interfaces.map(|(at, of)| WayOut::new(now, of).map_err(|error| (at, error)));
         Ok(Self {
             interfaces: interfaces.collect::<Result<_, _>>()?,
             classifier: Classifier::new(config.rules, config.flows, config.seed),
@@ -163,7 +160,7 @@ impl Edge {
 
     /// The interfaces.
     #[must_use]
-    pub fn interfaces(&self) -> &[Interface] {
+    pub fn interfaces(&self) -> &[WayOut<Outgoing>] {
         &self.interfaces
     }
 
@@ -172,28 +169,19 @@ impl Edge {
         self.classifier.set_rules(rules);
     }
 
-    /// Gives a stream of an interface other values, or takes it away. No packet that waits is lost.
+    /// Takes another configuration of an interface. No packet that waits is lost.
     ///
     /// # Errors
     /// Why it stays as it was.
-    pub fn configure_stream(
+    pub fn reconfigure(
         &mut self,
         now: Instant,
         interface: usize,
-        stream: u32,
-        config: Option<&StreamConfig>,
-    ) -> Result<(), InterfaceError> {
+        config: &WayOutConfig,
+    ) -> Result<(), WayOutError> {
         let Some(interface) = self.interfaces.get_mut(interface) else { return Ok(()) };
         self.has_work = true;
-        interface.configure(now, stream, config)
-    }
-
-    /// Another rate of an interface's line.
-    pub fn set_rate(&mut self, now: Instant, interface: usize, rate: Rate) {
-        if let Some(interface) = self.interfaces.get_mut(interface) {
-            interface.set_rate(now, rate);
-            self.has_work = true;
-        }
+        interface.reconfigure(now, config)
     }
 
     /// Takes a command as [`Machine::handle_input`] does, but at the next call of [`Machine::poll_output`]: for who is asked by an
@@ -282,7 +270,8 @@ impl Edge {
 
     fn send(&mut self, cx: &mut Context<'_>, interface: u16, stream: u32, packet: Outgoing) {
         let Some(interface) = self.interfaces.get_mut(usize::from(interface)) else { return };
-        interface.offer(cx.now, stream, packet, |reason| cx.trace.dropped(reason, None));
+        let len = packet.frame.len();
+        interface.offer(cx.now, stream, (packet, len), |reason| cx.trace.dropped(reason, None));
         self.has_work = true;
     }
 
@@ -369,7 +358,7 @@ impl Machine for Edge {
         for (interface, at) in self.interfaces.iter_mut().zip(0_u16..) {
             let mut left = PART;
             while left > 0
-                && let Some(Outgoing { to, frame }) = interface.take(cx.now)
+                && let Some(Outgoing { to, frame }) = interface.take(cx.now, &mut Some)
             {
                 left -= 1;
                 outputs.push(Output::Transmit { port: Port(at), peer: Peer::Ethernet(to), frame });

@@ -1,12 +1,15 @@
 //! The router with two interfaces, a host behind each.
 
-use super::header::tests::{ipv4, ipv6};
 use super::*;
+use crate::streams::header::tests::{ipv4, ipv6};
+use crate::streams::{BEST_EFFORT, Line, Rule};
 use gannet_machine::Surroundings;
 use gannet_machine::drops::DropCounters;
 use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level, Owner as Whose, TraceSink};
-use gannet_qos::edge::{Accounting, Config, Excess, QueueConfig, Service};
+use gannet_proto::flow_rule::Outcome;
+use gannet_qos::edge::{Accounting, Config, Excess, QueueConfig, Service, StreamConfig};
+use gannet_qos::token_bucket::Rate;
 
 /// Counts drops.
 #[derive(Default)]
@@ -50,20 +53,16 @@ fn line() -> Line {
     Line { rate: Rate { per_s: RATE, burst: 1 }, overhead: 38, queues }
 }
 
+fn wan(line: Option<Line>) -> WayOutConfig {
+    let gold = StreamConfig { service: Service::Assured, rate: RATE / 2, burst: 0 };
+    let voice = StreamConfig { service: Service::Expedited, rate: RATE / 10, burst: 1500 };
+    WayOutConfig { name: "wan".to_owned(), line, streams: vec![(GOLD, gold), (VOICE, voice)] }
+}
+
 impl World {
     fn new(rules: RuleBase, line: Option<Line>) -> Self {
-        let interface = |name: &str, line, streams| InterfaceConfig { name: name.to_owned(), line, streams };
-        let gold = StreamConfig { service: Service::Assured, rate: RATE / 2, burst: 0 };
-        let voice = StreamConfig { service: Service::Expedited, rate: RATE / 10, burst: 1500 };
-        let config = EdgeConfig {
-            interfaces: vec![
-                interface("lan", None, Vec::new()),
-                interface("wan", line, vec![(GOLD, gold), (VOICE, voice)]),
-            ],
-            rules,
-            flows: 64,
-            seed: 5,
-        };
+        let lan = WayOutConfig { name: "lan".to_owned(), line: None, streams: Vec::new() };
+        let config = EdgeConfig { interfaces: vec![lan, wan(line)], rules, flows: 64, seed: 5 };
         let mut around = Surroundings::new(1, 64, Sink::default());
         around.now = Instant(1_000_000_000);
         let edge = Edge::new(around.now, config).unwrap();
@@ -139,7 +138,8 @@ fn to_host(port: u16, payload: usize) -> Vec<u8> {
 }
 
 fn rule(port: u16, stream: Option<u32>, mark: Option<u8>) -> Rule {
-    Rule { destination_ports: Some(port..=port), ..Rule::any(Verdict { stream, mark }) }
+    let outcome = stream.map_or(Outcome::Drop, Outcome::Stream);
+    Rule { destination_ports: Some(port..=port), mark, ..Rule::any(outcome) }
 }
 
 #[test]
@@ -255,7 +255,9 @@ fn a_packet_is_marked_by_its_rule_and_rules_change() {
     let mut rules = RuleBase::default();
     rules.set(10, rule(9, Some(GOLD), None));
     world.edge.set_rules(rules);
-    world.edge.configure_stream(world.around.now, 1, GOLD, None).unwrap();
+    let mut without = wan(Some(line()));
+    without.streams.retain(|(number, _)| *number != GOLD);
+    world.edge.reconfigure(world.around.now, 1, &without).unwrap();
     one(&mut world);
     assert_eq!(served(&world, BEST_EFFORT), 2);
     assert_eq!(world.sent.len(), 4);
@@ -291,7 +293,8 @@ fn what_waits_is_sent_when_the_rate_rises() {
     (0..3).for_each(|_| world.packet(&to_host(1, 972)));
     assert_eq!(world.sent.len(), 1);
     let now = world.around.now;
-    world.edge.set_rate(now, 1, Rate { per_s: 1_000_000_000, burst: 10_000 });
+    let fast = Line { rate: Rate { per_s: 1_000_000_000, burst: 10_000 }, ..line() };
+    world.edge.reconfigure(now, 1, &wan(Some(fast))).unwrap();
     world.poll();
     world.sleep(Duration::from_millis(1));
     assert_eq!(world.sent.len(), 3);
@@ -314,9 +317,51 @@ fn ipv6_is_forwarded_too() {
 fn an_interface_whose_streams_do_not_fit_is_refused() {
     let greedy = StreamConfig { service: Service::Assured, rate: RATE * 2, burst: 0 };
     let interface =
-        InterfaceConfig { name: "wan".to_owned(), line: Some(line()), streams: vec![(GOLD, greedy)] };
+        WayOutConfig { name: "wan".to_owned(), line: Some(line()), streams: vec![(GOLD, greedy)] };
     let config = EdgeConfig { interfaces: vec![interface], rules: RuleBase::default(), flows: 8, seed: 1 };
     let (at, error) = Edge::new(Instant::ZERO, config).unwrap_err();
     assert_eq!(at, 0);
     assert!(error.to_string().starts_with("stream 1: "), "{error}");
+}
+
+#[test]
+fn another_pool_and_no_line_at_all_lose_nothing() {
+    let slow = |octets| {
+        let mut slow = Line { rate: Rate { per_s: 1, burst: 1 }, ..line() };
+        slow.queues.assured.buffers = Accounting::Exact { octets };
+        Some(slow)
+    };
+    let mut world = World::with_host(RuleBase::default(), slow(20_000));
+    (0..7).for_each(|_| world.packet(&to_host(1, 972)));
+    assert_eq!((world.sent.len(), world.edge.interfaces()[1].waiting().pdus), (1, 6));
+    // Smaller than what waits.
+    world.edge.reconfigure(world.around.now, 1, &wan(slow(5000))).unwrap();
+    assert_eq!(world.edge.interfaces()[1].waiting().pdus, 6);
+    world.packet(&to_host(2, 972));
+    // What does not fit leaves all as it is.
+    assert!(world.edge.reconfigure(world.around.now, 1, &wan(slow(0))).is_err());
+    assert_eq!(world.edge.interfaces()[1].waiting().pdus, 7);
+    world.edge.reconfigure(world.around.now, 1, &wan(None)).unwrap();
+    world.poll();
+    let ports: Vec<u8> = world.sent.iter().map(|(_, _, packet)| packet[23]).collect();
+    assert_eq!(ports, [1, 1, 1, 1, 1, 1, 1, 2]);
+    assert_eq!(world.around.frames.free(), 64);
+}
+
+#[test]
+fn streams_that_change_places_have_room() {
+    let mut world = World::with_host(RuleBase::default(), Some(line()));
+    let with = |gold: u32, other: u32| {
+        let stream = |rate| StreamConfig { service: Service::Assured, rate: RATE / 10 * rate, burst: 0 };
+        WayOutConfig { streams: vec![(GOLD, stream(gold)), (3, stream(other))], ..wan(Some(line())) }
+    };
+    let rates = |world: &World| {
+        [GOLD, 3].map(|number| world.edge.interfaces()[1].stream(number).unwrap().config.rate / (RATE / 10))
+    };
+    for (gold, other) in [(9, 1), (1, 9), (8, 2)] {
+        world.edge.reconfigure(world.around.now, 1, &with(gold, other)).unwrap();
+        assert_eq!(rates(&world), [gold, other]);
+    }
+    assert!(world.edge.reconfigure(world.around.now, 1, &with(9, 2)).is_err());
+    assert_eq!(rates(&world), [8, 2]);
 }

@@ -2,9 +2,11 @@
 
 use super::notify::StaticMobile;
 use super::{IPV6_PREFIX_LENGTHS, PREFIX_LENGTHS};
+use crate::streams::{RuleBase, Subscriber, WayOutConfig, WayOutError};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use gannet_machine::time::Duration;
+use gannet_proto::flow_rule::ImsiRange;
 use gannet_proto::gtp::{GtpConfig, ListedPeer, PLACES, SourceCheck, TeidKey};
 use gannet_wire::l3::ie::Apn;
 
@@ -115,6 +117,56 @@ pub struct ApnConfig {
     pub police: bool,
     /// What mobiles are told about PAP.
     pub pap: Pap,
+    /// Queues of streams towards the mobiles and towards the network. A way without has neither rules nor queues.
+    pub ways: Ways<Option<WayOutConfig>>,
+}
+
+/// Where a packet goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heading {
+    /// To a mobile.
+    Downlink,
+    /// To the network.
+    Uplink,
+}
+
+impl Heading {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Downlink, Self::Uplink];
+
+    pub(super) const fn number(self) -> u32 {
+        match self {
+            Self::Downlink => 0,
+            Self::Uplink => 1,
+        }
+    }
+}
+
+/// One for each way of an access point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ways<T> {
+    /// Towards the mobiles, on Gn.
+    pub downlink: T,
+    /// Towards the network, on Gi.
+    pub uplink: T,
+}
+
+impl<T> Ways<T> {
+    /// That of a heading.
+    pub const fn get(&self, heading: Heading) -> &T {
+        match heading {
+            Heading::Downlink => &self.downlink,
+            Heading::Uplink => &self.uplink,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn get_mut(&mut self, heading: Heading) -> &mut T {
+        match heading {
+            Heading::Downlink => &mut self.downlink,
+            Heading::Uplink => &mut self.uplink,
+        }
+    }
 }
 
 impl ApnConfig {
@@ -142,6 +194,7 @@ impl ApnConfig {
             idle_timeout: None,
             police: false,
             pap: Pap::Accepted,
+            ways: Ways { downlink: None, uplink: None },
         }
     }
 
@@ -162,6 +215,30 @@ pub enum AfterRestart {
     Delete,
 }
 
+/// Which stream a packet of a mobile belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamRules {
+    /// Interface 0 is Gn and 1 is Gi; an access point is known by its index, a group by that in `groups`.
+    pub rules: RuleBase,
+    /// Groups of subscribers, at most [`Subscriber::GROUPS_MAX`].
+    pub groups: Vec<Vec<ImsiRange>>,
+    /// Flows that the fast path remembers.
+    pub flows: usize,
+    /// A number that nobody else knows.
+    pub seed: u64,
+}
+
+impl StreamRules {
+    /// Flows that are remembered where nothing else is said.
+    pub const FLOWS: usize = 65_536;
+}
+
+impl Default for StreamRules {
+    fn default() -> Self {
+        Self { rules: RuleBase::default(), groups: Vec::new(), flows: Self::FLOWS, seed: 0 }
+    }
+}
+
 /// How a GGSN is set up.
 #[derive(Debug, Clone)]
 pub struct GgsnConfig {
@@ -178,6 +255,8 @@ pub struct GgsnConfig {
     pub apns: Vec<ApnConfig>,
     /// Subscribers who have addresses of their own, at most [`super::STATIC_MOBILES_MAX`].
     pub static_mobiles: Vec<StaticMobile>,
+    /// Which streams packets belong to, at access points with queues.
+    pub streams: StreamRules,
     /// Index of the access point for names that are unknown; none of them, and such requests are refused.
     pub default_apn: Option<u16>,
     /// How often this node was started, modulo 256.
@@ -213,6 +292,7 @@ impl GgsnConfig {
             peers: Vec::new(),
             apns,
             static_mobiles: Vec::new(),
+            streams: StreamRules::default(),
             default_apn: None,
             restart_counter: 0,
             context_limit: 65_536,
@@ -247,6 +327,10 @@ pub enum GgsnConfigError {
     ContextLimit(u32),
     /// More access points than there can be.
     TooManyApns,
+    /// The queues of a way cannot be set up.
+    Way(String, WayOutError),
+    /// So many groups of subscribers are more than there can be.
+    TooManyGroups(usize),
 }
 
 impl fmt::Display for GgsnConfigError {
@@ -273,6 +357,10 @@ impl fmt::Display for GgsnConfigError {
             Self::DefaultApn(apn) => write!(f, "the default access point {apn} does not exist"),
             Self::ContextLimit(limit) => write!(f, "{limit} PDP contexts are more than {PLACES}"),
             Self::TooManyApns => f.write_str("there are more than 65536 access points"),
+            Self::Way(name, error) => write!(f, "qos {name}: {error}"),
+            Self::TooManyGroups(groups) => {
+                write!(f, "{groups} groups of subscribers are more than {}", Subscriber::GROUPS_MAX)
+            }
         }
     }
 }

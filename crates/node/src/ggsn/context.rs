@@ -78,6 +78,8 @@ pub struct PdpContext {
     pub uplink: Volume,
     /// To the mobile.
     pub downlink: Volume,
+    /// The groups that the subscriber is in, as of [`Subscriber`](crate::streams::Subscriber).
+    pub(super) groups: u32,
     /// We have asked the SGSN to delete it.
     pub deleting: bool,
     /// Which downlink packets belong to it; `None` for all that belong to no other context of its address.

@@ -375,6 +375,7 @@ impl Ggsn {
             since: cx.now,
             uplink: super::Volume::default(),
             downlink: super::Volume::default(),
+            groups: self.shaping.groups_of(wanted.imsi),
             deleting: false,
             tft: None,
             classifier: None,

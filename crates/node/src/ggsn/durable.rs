@@ -271,7 +271,9 @@ impl Ggsn {
         };
         let is_unlisted = self.is_limited(kept.origin);
         let slot = kept.slot;
-        let context = restored(imsi, apn, (tunnel, origin), is_unlisted, kept, cx.now);
+        let groups = self.shaping.groups_of(imsi);
+        let context =
+            PdpContext { groups, ..restored(imsi, apn, (tunnel, origin), is_unlisted, kept, cx.now) };
         self.next_charging_id = self.next_charging_id.max(context.charging_id.wrapping_add(1)).max(1);
         self.contexts.insert_at(slot, context);
         if let Some(point) = self.access_points.get_mut(usize::from(apn)) {
@@ -349,6 +351,7 @@ fn restored(
         since: now,
         uplink,
         downlink,
+        groups: 0,
         deleting: false,
         ending: None,
         last_active: now,

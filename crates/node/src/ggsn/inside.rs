@@ -2,6 +2,7 @@
 
 use super::Ggsn;
 use super::config::MobileToMobile;
+use super::shaping::INGRESS_GN;
 use core::net::IpAddr;
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
@@ -55,7 +56,7 @@ impl Ggsn {
             return;
         }
         match self.contexts.by_index(index) {
-            Some(first) => self.n_pdu_downlink(cx, first, frame),
+            Some(first) => self.n_pdu_downlink(cx, first, INGRESS_GN, frame),
             None => cx.drop(Drop::GgsnNoContext, None),
         }
     }

@@ -36,6 +36,7 @@ mod pool;
 mod reconfigure;
 mod replace;
 mod rules;
+mod shaping;
 #[cfg(test)]
 mod tests;
 mod update;
@@ -44,11 +45,13 @@ mod user;
 pub use access_point::{AccessPoint, ApnCounters};
 pub use addresses::{Addresses, IPV6_PREFIX_LENGTHS};
 pub use config::{
-    AfterRestart, ApnConfig, GgsnConfig, GgsnConfigError, MobileToMobile, Mss, Network, Pap, Ranges,
+    AfterRestart, ApnConfig, GgsnConfig, GgsnConfigError, Heading, MobileToMobile, Mss, Network, Pap, Ranges,
+    StreamRules, Ways,
 };
 pub use context::{PdpContext, Volume};
 pub use notify::{NOTIFICATION_INTERVAL, NOTIFICATIONS_MAX, STATIC_MOBILES_MAX, StaticMobile};
 pub use pool::PREFIX_LENGTHS;
+pub use shaping::{INGRESS_GI, INGRESS_GN, Parcel};
 
 use crate::kept::Marks;
 use crate::slots::Slot;
@@ -64,6 +67,7 @@ use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Imsi, Nsapi};
 use notify::StaticMobiles;
 use rules::Rules;
+use shaping::Shaping;
 
 /// Signalling with SGSNs, UDP 2123.
 pub const PORT_GTP_C: Port = Port(0);
@@ -88,6 +92,8 @@ gannet_machine::timer_names! {
         Advertise = "router advertisements",
         /// Contexts that may have been without traffic for too long.
         Idle = "contexts without traffic",
+        /// Queues of an access point whose line is free again.
+        Line = "line of an access point",
     }
 }
 
@@ -210,6 +216,7 @@ pub struct Ggsn {
     gtp_outputs: Batch<GtpOutput>,
     outputs: Batch<Output<GgsnEvent, ForwardChange>>,
     rules: Rules,
+    shaping: Shaping,
 }
 
 impl Ggsn {
@@ -264,6 +271,7 @@ impl Ggsn {
             ..GtpConfig::new(Role::Ggsn, ports, config.address, Owner::Gtp.number())
         };
         Ok(Self {
+            shaping: Shaping::new(&config.apns, &config.streams)?,
             gtp: GtpEntity::new(gtp),
             some_refuse: some_refuse(&access_points),
             access_points,
@@ -368,6 +376,7 @@ impl Machine for Ggsn {
                 Input::Timeout(key) => match Owner::of(key) {
                     Some(Owner::Advertise) => self.wake_advertising(cx),
                     Some(Owner::Idle) => self.wake_idle(cx),
+                    Some(Owner::Line) => self.shaping.woken(key),
                     Some(Owner::Gtp) | None => self.gtp.wake(cx, key, &mut self.gtp_outputs),
                 },
                 Input::Command(GgsnCommand::Delete { imsi, nsapi }) => {
@@ -388,8 +397,15 @@ impl Machine for Ggsn {
         Owner::of(key).map_or("a timer of nobody", Owner::name)
     }
 
-    fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<GgsnEvent, ForwardChange>>) {
+    fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<GgsnEvent, ForwardChange>>) {
+        if self.shaping.has_work() {
+            self.serve_ways(cx);
+        }
         outputs.append(&mut self.outputs);
+    }
+
+    fn has_work(&self) -> bool {
+        self.shaping.has_work()
     }
 }
 

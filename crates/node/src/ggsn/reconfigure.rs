@@ -40,6 +40,7 @@ impl Ggsn {
         self.gtp.set_timing(cx, timing);
         self.config.after_restart = new.after_restart;
         self.some_refuse = some_refuse(&self.access_points);
+        self.reconfigure_ways(cx, new);
         self.watch_all_idle(cx);
         self.touch_all_rules();
         let ended = self.contexts.iter().filter(|(_, context)| closed.contains(&context.apn));

@@ -4,6 +4,7 @@
 //! context has a rule where the driver can do for its packets all that the node would do.
 
 use super::Ggsn;
+use super::config::Heading;
 use super::context::PdpContext;
 use super::cues::{AtDriver, Cue, name_of};
 use super::police::policers;
@@ -79,6 +80,11 @@ impl Ggsn {
         if [uplink, downlink].iter().flatten().any(|policer| policer.rate_octets_per_s == 0) {
             return None;
         }
+        // What waits in queues, and what their rules say, is up to the node.
+        if self.shaping.has((context.apn, Heading::Uplink)) {
+            return None;
+        }
+        let is_queued = self.shaping.has((context.apn, Heading::Downlink));
         let is_strict = self.config.source_check == SourceCheck::Strict;
         Some(ForwardRule {
             name: name_of(slot),
@@ -88,7 +94,7 @@ impl Ggsn {
             source: is_strict.then_some(peer),
             peer,
             peer_teid: tunnel.peer_user,
-            takes_downlink: context.tft.is_none() && self.sharers(slot).len() == 1,
+            takes_downlink: !is_queued && context.tft.is_none() && self.sharers(slot).len() == 1,
             sequenced: point.config.sequence_numbers,
             dscp: 0,
             uplink,

@@ -1,11 +1,14 @@
 //! User traffic: from G-PDU to N-PDU and back. Each packet reaches its context by index and allocates nothing.
 
+use super::config::Heading;
 use super::context::PdpContext;
 use super::inside::Way;
 use super::neighbours::stays_on_link;
 use super::police::Policer;
+use super::shaping::{INGRESS_GI, INGRESS_GN, Parcel, Sender};
 use super::{AccessPoint, Ggsn};
 use crate::slots::Slot;
+use crate::streams::Subscriber;
 use core::net::IpAddr;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -32,6 +35,12 @@ fn addresses(octets: &[u8]) -> Option<(IpAddr, IpAddr)> {
 }
 
 impl PdpContext {
+    /// Whose its packets are, for rules and queues.
+    const fn sender(&self, slot: Slot, ingress: u16) -> Sender {
+        let subscriber = Subscriber { access_point: self.apn, groups: self.groups };
+        Sender { slot, imsi: self.imsi, subscriber, ingress }
+    }
+
     /// The buckets that hold its maximum bit rate, made with the first packet.
     fn policer(&mut self, now: Instant) -> &mut Policer {
         self.policer.get_or_insert_with(|| Box::new(Policer::new(now, &self.qos)))
@@ -117,12 +126,33 @@ impl Ggsn {
         }
         point.clamp(&mut frame);
         context.last_active = cx.now;
+        if way == Way::Network && self.shaping.has((apn, Heading::Uplink)) {
+            let sender = context.sender(slot, INGRESS_GN);
+            return self.shaping.offer(cx, Heading::Uplink, sender, frame);
+        }
         for volume in [&mut context.uplink, &mut point.counters.uplink, &mut self.counters.uplink] {
             volume.add(frame.len());
         }
         match way {
             Way::Inside(index) => self.turn_round(cx, imsi, index, frame),
             Way::Network | Way::Refused => self.transmit_to_network(apn, frame),
+        }
+    }
+
+    /// A packet that has waited in the queues of its stream leaves. Its context is there.
+    pub(super) fn depart(&mut self, cx: &mut Context<'_>, heading: Heading, parcel: Parcel) {
+        let Parcel { slot, frame, .. } = parcel;
+        match heading {
+            Heading::Downlink => self.send_to_mobile(cx, slot, frame),
+            Heading::Uplink => {
+                let Some(context) = self.contexts.get_mut(slot) else { return };
+                let apn = context.apn;
+                let Some(point) = self.access_points.get_mut(usize::from(apn)) else { return };
+                for volume in [&mut context.uplink, &mut point.counters.uplink, &mut self.counters.uplink] {
+                    volume.add(frame.len());
+                }
+                self.transmit_to_network(apn, frame);
+            }
         }
     }
 
@@ -142,13 +172,19 @@ impl Ggsn {
             }
         };
         match owner.and_then(|index| self.contexts.by_index(index)) {
-            Some(first) => self.n_pdu_downlink(cx, first, frame),
+            Some(first) => self.n_pdu_downlink(cx, first, INGRESS_GI, frame),
             None => self.no_context(cx, peer, destination),
         }
     }
 
-    /// A packet to a mobile, of whose contexts with that address this is the first.
-    pub(super) fn n_pdu_downlink(&mut self, cx: &mut Context<'_>, first: Slot, mut frame: Frame) {
+    /// A packet to a mobile, of whose contexts with that address this is the first. It came by an interface of rules.
+    pub(super) fn n_pdu_downlink(
+        &mut self,
+        cx: &mut Context<'_>,
+        first: Slot,
+        ingress: u16,
+        mut frame: Frame,
+    ) {
         let Some(slot) = self.classify(cx, first, &frame) else { return };
         let Some(context) = self.contexts.get_mut(slot) else { return };
         let Some(point) = self.access_points.get_mut(usize::from(context.apn)) else { return };
@@ -158,8 +194,20 @@ impl Ggsn {
             return;
         }
         point.clamp(&mut frame);
-        context.tunnel.sequenced = point.config.sequence_numbers;
         context.last_active = cx.now;
+        if self.shaping.has((context.apn, Heading::Downlink)) {
+            let sender = context.sender(slot, ingress);
+            return self.shaping.offer(cx, Heading::Downlink, sender, frame);
+        }
+        self.send_to_mobile(cx, slot, frame);
+    }
+
+    /// A packet leaves for the mobile of a context.
+    #[inline]
+    fn send_to_mobile(&mut self, cx: &mut Context<'_>, slot: Slot, frame: Frame) {
+        let Some(context) = self.contexts.get_mut(slot) else { return };
+        let Some(point) = self.access_points.get_mut(usize::from(context.apn)) else { return };
+        context.tunnel.sequenced = point.config.sequence_numbers;
         for volume in [&mut context.downlink, &mut point.counters.downlink, &mut self.counters.downlink] {
             volume.add(frame.len());
         }

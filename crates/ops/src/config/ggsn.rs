@@ -4,18 +4,22 @@ mod access_point;
 mod addresses;
 mod commands;
 mod edit;
+mod qos;
 mod shared;
 mod user_plane;
 mod write;
 
+pub use qos::{Heading, Ways};
 pub use user_plane::UserPlane;
 
 use super::gtp::Gn;
+use super::streams::{FLOWS, ImsiRange, Rule};
 use super::{Common, ConfigText};
 use crate::config::Element;
 use crate::grammar::{Commands, Grammar, Node, Problem};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use gannet_wire::id::{Imsi, Nsapi};
+use std::collections::BTreeMap;
 
 /// The GGSN, as an element of the VTY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +59,12 @@ pub struct GgsnInstance {
     pub apns: Vec<ApnConfig>,
     /// What forwards the packets of its mobiles.
     pub user_plane: UserPlane,
+    /// Groups of subscribers by their names.
+    pub groups: BTreeMap<String, Vec<ImsiRange>>,
+    /// Flows that the fast path remembers.
+    pub flows: u32,
+    /// Which streams packets belong to, by the numbers of the rules.
+    pub rules: BTreeMap<u32, Rule>,
     /// The access point of those who ask for an unknown one.
     pub default_apn: Option<String>,
     /// It serves.
@@ -193,6 +203,8 @@ pub struct ApnConfig {
     pub polices_mbr: bool,
     /// What mobiles are told about PAP.
     pub pap: Pap,
+    /// Queues of streams.
+    pub ways: Ways,
     /// It serves.
     pub running: bool,
 }
@@ -274,6 +286,9 @@ impl GgsnInstance {
             tells_restarted: false,
             apns: Vec::new(),
             user_plane: UserPlane::default(),
+            groups: BTreeMap::new(),
+            flows: FLOWS,
+            rules: BTreeMap::new(),
             default_apn: None,
             running: true,
         }
@@ -319,6 +334,7 @@ impl ApnConfig {
             idle_timeout_s: None,
             polices_mbr: false,
             pap: Pap::default(),
+            ways: Ways::default(),
             running: true,
         }
     }
@@ -368,6 +384,12 @@ pub enum GgsnOperation {
         /// Only the one with this address.
         address: Option<IpAddr>,
     },
+    /// `show qos [NAME]`: the queues of access points, or of this one.
+    ShowQos(Option<String>),
+    /// `show streams [NAME]`: each stream of access points, or of this one.
+    ShowStreams(Option<String>),
+    /// `show rules`: the rules in force.
+    ShowRules,
     /// `show store`: [`crate::view::Store`].
     ShowStore,
     /// `show drops`: a [`crate::view::DropCount`] for each.
@@ -427,6 +449,7 @@ impl Element for Ggsn {
                 problems.push(Problem::contradiction(Node::Ggsn, text));
             }
         }
+        config.ggsns.iter().for_each(|ggsn| qos::problems(ggsn, &mut problems));
         shared::problems(config, &mut problems);
         problems
     }

@@ -21,6 +21,7 @@ pub mod ns;
 mod programs;
 pub mod sgsn;
 pub mod stats;
+pub mod streams;
 mod suggest;
 mod text;
 

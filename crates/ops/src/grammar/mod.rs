@@ -81,6 +81,10 @@ nodes! {
     Ggsn = "config-ggsn";
     /// One access point of the GGSN.
     Apn = "config-ggsn-apn";
+    /// The queues of one way of an access point.
+    ApnQos = "config-ggsn-apn-qos";
+    /// One group of subscribers.
+    SubscriberGroup = "config-ggsn-subscriber-group";
     /// The edge router.
     Edge = "config-edge";
     /// One interface of the edge router.
@@ -115,6 +119,8 @@ impl Node {
             Self::Bss => &["bss"],
             Self::Ggsn => &["ggsn a"],
             Self::Apn => &["ggsn a", "apn b"],
+            Self::ApnQos => &["ggsn a", "apn b", "qos downlink"],
+            Self::SubscriberGroup => &["ggsn a", "subscriber-group g"],
             Self::Edge => &["edge"],
             Self::EdgeInterface => &["edge", "interface a"],
         }

@@ -12,6 +12,7 @@ mod peers;
 mod profiles;
 mod rules;
 mod secondary;
+mod shaping;
 mod static_addresses;
 mod traffic;
 mod types;

@@ -1,7 +1,7 @@
 //! The commands of a GGSN as a whole, and what may be asked of it.
 
 use super::edit::{GgsnEdit, ggsn_here};
-use super::{ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, access_point, addresses, user_plane};
+use super::{ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, access_point, addresses, qos, user_plane};
 use crate::Ggsn;
 use crate::config::gtp::{self, Gn, HasGn};
 use crate::grammar::common::OPERATING;
@@ -27,6 +27,7 @@ pub(super) fn install(grammar: &mut Grammar<Ggsn>) {
     access_point::install(grammar);
     addresses::install(grammar);
     user_plane::install(grammar);
+    qos::install(grammar);
     install_show(grammar);
 }
 
@@ -268,8 +269,8 @@ fn contexts_of(args: &Args, name: &str) -> Parsed {
 
 fn install_show(grammar: &mut Grammar<Ggsn>) {
     use GgsnOperation::{
-        DeactivatePdp, ShowApn, ShowDrops, ShowGgsn, ShowPdpContexts, ShowSgsns, ShowStore, ShowUserPlane,
-        ShowWhy,
+        DeactivatePdp, ShowApn, ShowDrops, ShowGgsn, ShowPdpContexts, ShowQos, ShowRules, ShowSgsns,
+        ShowStore, ShowStreams, ShowUserPlane, ShowWhy,
     };
     let mut show = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         let help = format!("Show the state of the node\n{help}");
@@ -309,6 +310,13 @@ fn install_show(grammar: &mut Grammar<Ggsn>) {
         |args| contexts_of(args, "ipv6"),
     );
     show("show user-plane", "What forwards between Gn and Gi, and what it has done", |_| Ok(ShowUserPlane));
+    show("show qos [NAME]", "The queues of access points\nOf one of them", |args| {
+        Ok(ShowQos(given(args, 0)))
+    });
+    show("show streams [NAME]", "The streams of access points\nOf one of them", |args| {
+        Ok(ShowStreams(given(args, 0)))
+    });
+    show("show rules", "The rules for streams in force", |_| Ok(ShowRules));
     show("show store", "What is kept for the time after a restart, and how far behind", |_| Ok(ShowStore));
     show("show drops", "What was dropped or refused, by name", |_| Ok(ShowDrops));
     let why = "The last rejects and drops of a mobile, with their clauses\nBy IMSI\nThe IMSI";

@@ -22,6 +22,7 @@ pub(super) fn ggsn(ggsn: &GgsnInstance, text: &mut ConfigText) {
             text.line(format_args!("sgsn-restart delete"));
         }
         ggsn.apns.iter().for_each(|it| apn(it, text));
+        super::qos::write(ggsn, text);
         optional(text, "default-apn", ggsn.default_apn.as_ref());
         match ggsn.echo_interval_s {
             Some(seconds) => text.line(format_args!("echo-interval {seconds}")),
@@ -56,6 +57,7 @@ fn apn(apn: &ApnConfig, text: &mut ConfigText) {
             text.line(format_args!("no g-pdu tx-sequence-numbers"));
         }
         traffic(apn, text);
+        super::qos::write_ways(apn, text);
         text.line(format_args!("{}shutdown", if apn.running { "no " } else { "" }));
     });
 }

@@ -17,11 +17,33 @@ const EXTENSIONS_MAX: usize = 8;
 /// Hop-by-hop options, routing header, destination options.
 const EXTENSIONS: [u8; 3] = [0, 43, 60];
 
+/// Whose packet it is, where a node knows subscribers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Subscriber {
+    /// His access point, by its index.
+    pub access_point: u16,
+    /// The groups that he is in: bit n is set for group n.
+    pub groups: u32,
+}
+
+impl Subscriber {
+    /// Groups at most.
+    pub const GROUPS_MAX: u32 = u32::BITS;
+
+    /// He is in this group.
+    #[must_use]
+    pub fn is_in(self, group: u32) -> bool {
+        self.groups.checked_shr(group).is_some_and(|groups| groups & 1 == 1)
+    }
+}
+
 /// The fields by which packets are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Flow {
     /// The interface on which it arrived, by its index.
     pub ingress: u16,
+    /// Whose it is; `None` at a node without subscribers.
+    pub subscriber: Option<Subscriber>,
     /// From whom.
     pub source: IpAddr,
     /// To whom.
@@ -36,14 +58,14 @@ pub struct Flow {
 
 /// A packet whose header was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) flow: Flow,
+pub(crate) struct Header {
+    pub(crate) flow: Flow,
     /// Octets of the whole packet.
-    pub(super) len: usize,
+    pub(crate) len: usize,
     /// TTL or hop limit.
-    pub(super) hop_limit: u8,
+    pub(crate) hop_limit: u8,
     /// A router may fragment it.
-    pub(super) may_fragment: bool,
+    pub(crate) may_fragment: bool,
 }
 
 fn u16_at(packet: &[u8], at: usize) -> Option<u16> {
@@ -51,7 +73,7 @@ fn u16_at(packet: &[u8], at: usize) -> Option<u16> {
 }
 
 /// Reads the header; `None` where this is no whole IP packet with a right checksum.
-pub(super) fn read(ingress: u16, packet: &[u8]) -> Option<Header> {
+pub(crate) fn read(ingress: u16, packet: &[u8]) -> Option<Header> {
     match packet.first()? >> 4 {
         4 => read_ipv4(ingress, packet),
         6 => read_ipv6(ingress, packet),
@@ -78,6 +100,7 @@ fn read_ipv4(ingress: u16, packet: &[u8]) -> Option<Header> {
     Some(Header {
         flow: Flow {
             ingress,
+            subscriber: None,
             source: address(12)?.into(),
             destination: address(16)?.into(),
             protocol,
@@ -101,6 +124,7 @@ fn read_ipv6(ingress: u16, packet: &[u8]) -> Option<Header> {
     Some(Header {
         flow: Flow {
             ingress,
+            subscriber: None,
             source: address(8)?.into(),
             destination: address(24)?.into(),
             protocol,
@@ -148,35 +172,40 @@ fn sum(octets: &[u8]) -> u16 {
     u16::try_from(sum).unwrap_or(u16::MAX)
 }
 
-/// Changes a packet that [`read`] has read as a router does: one hop less, and the code point where it is marked. The two bits of
-/// ECN stay.
-pub(super) fn forward(packet: &mut [u8], mark: Option<u8>) {
-    let is_ipv4 = packet.first().is_some_and(|first| first >> 4 == 4);
-    let hop_limit = if is_ipv4 { 8 } else { 7 };
+/// Changes a packet that [`read`] has read as a router does: one hop less, and the code point where it is marked.
+pub(crate) fn forward(packet: &mut [u8], mark: Option<u8>) {
+    let hop_limit = if is_ipv4(packet) { 8 } else { 7 };
     if let Some(limit) = packet.get_mut(hop_limit) {
         *limit = limit.saturating_sub(1);
     }
     match mark {
-        Some(dscp) if is_ipv4 => {
-            if let Some(field) = packet.get_mut(1) {
-                *field = dscp << 2 | *field & 3;
-            }
-        }
-        Some(dscp) => {
-            if let Some([first, second, ..]) = packet.get_mut(..2) {
-                *first = *first & 0xf0 | dscp >> 2;
-                *second = dscp << 6 | *second & 0x3f;
-            }
-        }
-        None => {}
-    }
-    if is_ipv4 {
-        set_checksum(packet);
+        Some(dscp) => set_dscp(packet, dscp),
+        None => set_checksum(packet),
     }
 }
 
+fn is_ipv4(packet: &[u8]) -> bool {
+    packet.first().is_some_and(|first| first >> 4 == 4)
+}
+
+/// Gives a packet that [`read`] has read another code point, and the checksum for it. The two bits of ECN stay.
+pub(crate) fn set_dscp(packet: &mut [u8], dscp: u8) {
+    if !is_ipv4(packet) {
+        if let Some([first, second, ..]) = packet.get_mut(..2) {
+            *first = *first & 0xf0 | dscp >> 2;
+            *second = dscp << 6 | *second & 0x3f;
+        }
+        return;
+    }
+    if let Some(field) = packet.get_mut(1) {
+        *field = dscp << 2 | *field & 3;
+    }
+    set_checksum(packet);
+}
+
+/// Makes the checksum of an IPv4 header right; IPv6 has none.
 fn set_checksum(packet: &mut [u8]) {
-    let Some(len) = ipv4_header_len(packet) else { return };
+    let Some(len) = ipv4_header_len(packet).filter(|_| is_ipv4(packet)) else { return };
     let Some(header) = packet.get_mut(..len) else { return };
     if let Some(field) = header.get_mut(10..12) {
         field.fill(0);
@@ -189,7 +218,7 @@ fn set_checksum(packet: &mut [u8]) {
 
 /// Fragments an IPv4 packet that [`read`] has read (RFC 791 clause 3.2): `take` gets header and payload of each. False where no
 /// payload fits into `mtu` octets, or `take` has said that it takes no more.
-pub(super) fn fragment(packet: &[u8], mtu: usize, mut take: impl FnMut(&[u8], &[u8]) -> bool) -> bool {
+pub(crate) fn fragment(packet: &[u8], mtu: usize, mut take: impl FnMut(&[u8], &[u8]) -> bool) -> bool {
     let Some(header_len) = ipv4_header_len(packet) else { return false };
     let (Some(header), Some(payload)) = (packet.get(..header_len), packet.get(header_len..)) else {
         return false;
@@ -241,16 +270,11 @@ fn only_copied_options(mut options: &mut [u8]) {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A UDP datagram over IPv4 with so many octets of payload and a right checksum.
-    pub(in super::super) fn ipv4(
-        source: [u8; 4],
-        destination: [u8; 4],
-        ports: (u16, u16),
-        payload: usize,
-    ) -> Vec<u8> {
+    pub(crate) fn ipv4(source: [u8; 4], destination: [u8; 4], ports: (u16, u16), payload: usize) -> Vec<u8> {
         let len = u16::try_from(28 + payload).unwrap();
         let mut packet = vec![0x45, 0, 0, 0, 0x12, 0x34, 0, 0, 64, 17, 0, 0];
         packet.extend(source);
@@ -265,7 +289,7 @@ pub(super) mod tests {
     }
 
     /// The same over IPv6, from 2001:db8::1 to 2001:db8:1::2.
-    pub(in super::super) fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
+    pub(crate) fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
         let mut packet = vec![0x60, 0, 0, 0, 0, 0, next, 64];
         packet.extend("2001:db8::1".parse::<Ipv6Addr>().unwrap().octets());
         packet.extend("2001:db8:1::2".parse::<Ipv6Addr>().unwrap().octets());
@@ -287,6 +311,7 @@ pub(super) mod tests {
         let header = read(3, &packet).unwrap();
         let flow = Flow {
             ingress: 3,
+            subscriber: None,
             source: Ipv4Addr::from(A).into(),
             destination: Ipv4Addr::from(B).into(),
             protocol: 17,
