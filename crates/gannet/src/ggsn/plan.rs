@@ -7,11 +7,12 @@ use crate::node::streams::{self, Names};
 use core::net::{IpAddr, Ipv6Addr};
 use gannet_machine::time::Duration;
 use gannet_node::ggsn::{
-    AfterRestart, ApnConfig, Ggsn, GgsnConfig, IPV6_PREFIX_LENGTHS, MobileToMobile, Mss, Network,
+    AfterRestart, ApnConfig, CodePoints, Ggsn, GgsnConfig, IPV6_PREFIX_LENGTHS, MobileToMobile, Mss, Network,
     PREFIX_LENGTHS, Pap, Ranges, StaticMobile, StreamRules, Ways,
 };
 use gannet_ops::config::ggsn as ops;
 use gannet_proto::flow_rule::{ImsiRange, Named};
+use gannet_proto::gtp::ToldAddresses;
 
 /// Octets of the headers of TCP and IPv4, and of TCP and IPv6, without options.
 const TCP_IPV4_OCTETS: u16 = 40;
@@ -108,6 +109,8 @@ pub fn plan_with(
         context_limit: ggsn.pdp_contexts_max,
         echo_interval,
         second_address: ggsn.gn.ipv6.map(IpAddr::V6),
+        told: ToldAddresses { control: ggsn.control_ip, user: ggsn.user_ip },
+        code_points: code_points(ggsn.code_points),
         source_check: gn::source_check(&ggsn.gn),
         failure_delay: gn::failure_delay(&ggsn.gn),
         peers: gn::listed(&ggsn.gn),
@@ -182,6 +185,11 @@ fn said_of_ways(ggsn: &ops::GgsnInstance, served: &[&ops::ApnConfig], remarks: &
     if !ggsn.rules.is_empty() && served.iter().all(|apn| apn.ways.all().next().is_none()) {
         remarks.push(format!("ggsn {}: no access point has 'qos': its rules mean nothing", ggsn.name));
     }
+}
+
+const fn code_points(of: ops::CodePoints) -> CodePoints {
+    let ops::CodePoints { conversational, streaming, interactive, background } = of;
+    CodePoints { conversational, streaming, interactive, background }
 }
 
 /// An access point and its device.

@@ -204,10 +204,11 @@ impl Ggsn {
 
     /// A packet leaves for the mobile of a context.
     #[inline]
-    fn send_to_mobile(&mut self, cx: &mut Context<'_>, slot: Slot, frame: Frame) {
+    fn send_to_mobile(&mut self, cx: &mut Context<'_>, slot: Slot, mut frame: Frame) {
         let Some(context) = self.contexts.get_mut(slot) else { return };
         let Some(point) = self.access_points.get_mut(usize::from(context.apn)) else { return };
         context.tunnel.sequenced = point.config.sequence_numbers;
+        frame.set_dscp(self.config.code_points.of(&context.qos));
         for volume in [&mut context.downlink, &mut point.counters.downlink, &mut self.counters.downlink] {
             volume.add(frame.len());
         }
