@@ -84,6 +84,7 @@ mod history;
 mod inet;
 mod ingress;
 mod io;
+mod joined;
 mod kernel_tables;
 mod messages;
 mod netlink;

@@ -250,7 +250,7 @@ fn write_name(name: &mut libc::sockaddr_storage, address: SocketAddr) -> usize {
     }
 }
 
-fn read_name(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
+pub(crate) fn read_name(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
     let pointer: *const libc::sockaddr_storage = name;
     match c_int::from(name.ss_family) {
         libc::AF_INET => {

@@ -1,5 +1,6 @@
 //! UDP sockets: received and sent in batches, with a queue of limited length for what the kernel does not take now.
 
+use crate::joined;
 use crate::messages::{BATCH, Messages};
 use crate::output::Output;
 use core::net::{IpAddr, SocketAddr};
@@ -24,6 +25,9 @@ pub struct UdpConfig {
     pub buffer_octets: Option<usize>,
     /// Differentiated services code point of all that is sent, 0 to 63 (IPv4 only).
     pub dscp: Option<u8>,
+    /// The kernel may give several datagrams of one sender in one call (`UDP_GRO`): for a socket to which few peers send much.
+    /// Where it cannot, they come one by one.
+    pub joined: bool,
     /// Datagrams that may wait while the kernel takes none.
     pub send_queue_max: usize,
     /// Other sockets of this user may have the same address (`SO_REUSEPORT`).
@@ -41,6 +45,7 @@ impl UdpConfig {
             connect: None,
             buffer_octets: None,
             dscp: None,
+            joined: false,
             send_queue_max: 1024,
             shared_port: false,
             record_as: None,
@@ -70,6 +75,9 @@ pub(crate) fn open(config: &UdpConfig) -> io::Result<UdpSocket> {
     }
     if let (Some(dscp), IpAddr::V4(_)) = (config.dscp, config.bind.ip()) {
         socket.set_tos_v4(u32::from(dscp & 0x3f) << 2)?;
+    }
+    if config.joined {
+        joined::ask_for(&socket);
     }
     socket.set_nonblocking(true)?;
     socket.bind(&config.bind.into())?;
@@ -349,9 +357,14 @@ pub(crate) enum Received {
 
 /// Receives one batch into `frames`.
 pub(crate) fn receive(socket: &UdpSocket, messages: &mut Messages, frames: &mut [Frame]) -> Received {
+    retried(|| messages.receive(socket.as_fd(), frames))
+}
+
+/// Receives one batch by a call that says how much came.
+pub(crate) fn retried(mut receive: impl FnMut() -> io::Result<usize>) -> Received {
     // As for sending: what an ICMP message says about an earlier datagram is reported once.
     for _ in 0..=RETRIES {
-        match messages.receive(socket.as_fd(), frames) {
+        match receive() {
             Ok(0) => return Received::Nothing,
             Ok(count) => return Received::Some(count),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Received::Nothing,

@@ -227,6 +227,8 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
     let mut udp = |port: Port, address: IpAddr, number: u16| {
         let mut udp = UdpConfig::new(SocketAddr::new(address, number)).record_as("Gn");
         udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
+        // An SGSN sends the G-PDUs of all its mobiles from one port.
+        udp.joined = number == gtp::PORT_USER;
         node.bind_udp(machine, port, &udp).map_err(|error| in_use(&error))
     };
     udp(PORT_GTP_C, address, gtp::PORT_CONTROL)?;

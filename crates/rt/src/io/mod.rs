@@ -1,6 +1,7 @@
 //! The outside of the machines: sockets, devices and links, found by machine and port, and what all machines share.
 
 pub(crate) mod capture;
+mod joined;
 mod packets;
 mod polling;
 mod receive;
@@ -10,6 +11,7 @@ mod tun;
 
 use crate::busy::Busy;
 use crate::gateway::Forwarder;
+use crate::joined::JoinedMessages;
 use crate::log::LogSink;
 use crate::messages::{BATCH, Messages};
 use crate::netlink::Monitor;
@@ -153,6 +155,8 @@ pub(crate) struct Io {
     /// Sockets and devices with something in their queue.
     unsent: Vec<usize>,
     messages: Messages,
+    /// For sockets whose datagrams come joined, once there is one that has something.
+    joined: Option<JoinedMessages>,
     /// For the devices' super-packets.
     scratch: Scratch,
     /// Frames to receive into, beside those that the pool promises to the machines.
@@ -214,6 +218,7 @@ impl Io {
             readable: VecDeque::with_capacity(64),
             unsent: Vec::with_capacity(64),
             messages: Messages::default(),
+            joined: None,
             scratch: Scratch::new(),
             spare,
         }

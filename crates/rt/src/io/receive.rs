@@ -235,6 +235,9 @@ impl Io {
                 return false;
             }
         }
+        if udp.config.joined {
+            return self.receive_joined(index);
+        }
         if self.spare.is_empty() {
             let Received::Some(count) = udp::discard(&udp.socket) else { return false };
             (0..count).for_each(|_| self.log.dropped(Drop::NoFrame, None));
