@@ -169,6 +169,13 @@ const OF_GGSN: (&[Example], &[Reason]) = (
         ("gtp peer ADDRESS", "", "ggsn a\n gtp peer 192.0.2.9\n"),
         ("gtp peer ADDRESS max-contexts <0-1048576>", "", "ggsn a\n gtp peer 192.0.2.9 max-contexts 3\n"),
         ("no gtp peer ADDRESS", "ggsn a\n gtp peer 192.0.2.9\n", "ggsn a\n no gtp peer 192.0.2.9\n"),
+        (
+            "no gtpu-dscp (conversational|streaming|interactive|background)",
+            "ggsn a\n gtpu-dscp streaming 34\n",
+            "ggsn a\n no gtpu-dscp streaming\n",
+        ),
+        ("no gtp control-ip", "ggsn a\n gtp control-ip 192.0.2.9\n", "ggsn a\n no gtp control-ip\n"),
+        ("no gtp user-ip", "ggsn a\n gtp user-ip 192.0.2.9\n", "ggsn a\n no gtp user-ip\n"),
         ("no ggsn NAME", SECOND, "no ggsn c\n"),
         ("shutdown ggsn", SECOND, "ggsn c\n shutdown ggsn\n"),
         ("no shutdown ggsn", SHUT, "ggsn c\n no shutdown ggsn\n"),

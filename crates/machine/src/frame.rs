@@ -91,7 +91,7 @@ impl FramePool {
             return None;
         }
         let (start, end) = (position(start), position(end));
-        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start, end, is_patient: false })
+        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start, end, is_patient: false, dscp: 0 })
     }
 
     /// An empty frame with [`HEADROOM`] octets in front, or `None` when all frames are out (counted).
@@ -103,7 +103,14 @@ impl FramePool {
             return None;
         };
         let at = position(HEADROOM);
-        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start: at, end: at, is_patient: false })
+        Some(Frame {
+            buffer: Some(buffer),
+            pool: Rc::clone(&self.0),
+            start: at,
+            end: at,
+            is_patient: false,
+            dscp: 0,
+        })
     }
 
     /// A frame that holds a copy of `octets`; `None` when none is free or they do not fit.
@@ -154,6 +161,8 @@ pub struct Frame {
     end: u16,
     /// It may wait a little on its last way.
     is_patient: bool,
+    /// Differentiated services code point of the IP packet that carries it.
+    dscp: u8,
 }
 
 const _: () = assert!(size_of::<Frame>() == 32 && size_of::<Option<Frame>>() == 32);
@@ -206,6 +215,18 @@ impl Frame {
     #[must_use]
     pub const fn is_patient(&self) -> bool {
         self.is_patient
+    }
+
+    /// Says with which differentiated services code point (RFC 2474, 0 to 63; its low six bits count) a driver sends it as a UDP
+    /// datagram. With 0, as the socket has it.
+    pub const fn set_dscp(&mut self, dscp: u8) {
+        self.dscp = dscp & 0x3f;
+    }
+
+    /// The code point to send it with; 0 for the socket's.
+    #[must_use]
+    pub const fn dscp(&self) -> u8 {
+        self.dscp
     }
 
     /// The buffer itself and where its window begins and ends, for a driver that hands it to the kernel.

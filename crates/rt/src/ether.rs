@@ -71,6 +71,7 @@ impl Headers {
         let Ok(udp_len) = u16::try_from(frame.len() + UDP) else { return false };
         let Some(ip_len) = udp_len.checked_add(20) else { return false };
         let payload_sum = sum_of(frame);
+        let tos = frame.dscp() << 2;
         let Some(room) = frame.push(HEADERS) else { return false };
         room.copy_from_slice(&self.octets);
         let mut set = |at: usize, value: u16| {
@@ -78,8 +79,14 @@ impl Headers {
                 field.copy_from_slice(&value.to_be_bytes());
             }
         };
+        let mut ip_sum = self.ip_sum + u32::from(ip_len);
+        if tos != 0 {
+            // The sum has the version in the same word, which stays.
+            ip_sum = ip_sum - u32::from(self.octets[ETHERNET + 1]) + u32::from(tos);
+            set(ETHERNET, u16::from_be_bytes([self.octets[ETHERNET], tos]));
+        }
         set(ETHERNET + 2, ip_len);
-        set(ETHERNET + 10, checksum(self.ip_sum + u32::from(ip_len)));
+        set(ETHERNET + 10, checksum(ip_sum));
         set(ETHERNET + IPV4 + 4, udp_len);
         let sum = checksum(self.udp_sum + 2 * u32::from(udp_len) + payload_sum);
         // 0 would mean that there is none.
@@ -152,6 +159,19 @@ mod tests {
             assert_eq!(udp[..4], [0x59, 0xd8, 0x9c, 0x41]);
             assert_eq!(&udp[8..], payload);
             assert_eq!(udp_source(ip), Some("192.0.2.1:23000".parse().unwrap()));
+        }
+    }
+
+    #[test]
+    fn a_frame_may_have_a_code_point_of_its_own() {
+        let pool = FramePool::new(1);
+        for dscp in [10, 63] {
+            let mut frame = pool.copy_of(b"abc").unwrap();
+            frame.set_dscp(dscp);
+            assert!(headers().put(&mut frame));
+            let ip = ip_packet(&frame).unwrap();
+            assert_eq!((ip[0], ip[1] >> 2), (0x45, dscp));
+            assert!(is_whole(sum_of(&ip[..20])));
         }
     }
 

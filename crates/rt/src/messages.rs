@@ -22,20 +22,22 @@ const MESSAGE_MAX: usize = 65_000;
 /// A run of fewer is not worth being cut apart again.
 const RUN_MIN: usize = 4;
 
-/// The ancillary data of one message: room for one `u16`, aligned as the kernel wants it.
+/// One piece of ancillary data: a number, with the padding that the kernel wants behind it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Control {
     header: libc::cmsghdr,
-    segment: u16,
-    padding: [u8; 6],
+    octets: [u8; 8],
 }
+
+/// Pieces of a message: into which segments it is cut, and its code point.
+const CONTROLS: usize = 2;
 
 /// The arrays that `recvmmsg` and `sendmmsg` work upon, allocated once.
 pub struct Messages {
     names: Box<[libc::sockaddr_storage; BATCH]>,
     vectors: Box<[libc::iovec; DATAGRAMS]>,
-    controls: Box<[Control; BATCH]>,
+    controls: Box<[[Control; CONTROLS]; BATCH]>,
     headers: Box<[libc::mmsghdr; BATCH]>,
     /// Datagrams in each message of the last try to send.
     runs: [usize; BATCH],
@@ -52,9 +54,31 @@ pub struct Arrived {
     pub cut: bool,
 }
 
-/// How many of the first datagrams make one message: a run to one peer, all of one size but for a shorter last one.
+impl Control {
+    /// A number of at most eight octets for an option of a level.
+    fn new((level, kind): (c_int, c_int), number: &[u8]) -> Self {
+        let mut octets = [0; 8];
+        octets.iter_mut().zip(number).for_each(|(to, from)| *to = *from);
+        let len = mem::size_of::<libc::cmsghdr>() + number.len();
+        Self { header: libc::cmsghdr { cmsg_len: len, cmsg_level: level, cmsg_type: kind }, octets }
+    }
+
+    /// The code point of datagrams to such an address (RFC 3542 clause 6.5); `None` where the socket's counts.
+    fn of_dscp(to: SocketAddr, dscp: u8) -> Option<Self> {
+        let option = match to {
+            SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
+            SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+        };
+        (dscp != 0).then(|| Self::new(option, &(c_int::from(dscp) << 2).to_ne_bytes()))
+    }
+}
+
+/// How many of the first datagrams make one message: a run to one peer with one code point, all of one size but for a shorter last one.
 /// Datagrams longer than `bundle_max` octets are never bundled.
-pub(crate) fn run_of(mut datagrams: impl Iterator<Item = (SocketAddr, usize)>, bundle_max: usize) -> usize {
+pub(crate) fn run_of<T: PartialEq>(
+    mut datagrams: impl Iterator<Item = (T, usize)>,
+    bundle_max: usize,
+) -> usize {
     let Some((to, size)) = datagrams.next() else { return 0 };
     if size == 0 || size > bundle_max {
         return 1;
@@ -114,20 +138,26 @@ impl Messages {
         header.msg_hdr.msg_flags = 0;
     }
 
-    /// Says into segments of how many octets message `index` is to be cut.
-    fn cut(&mut self, index: usize, octets: usize) {
-        let (Some(control), Some(header)) = (self.controls.get_mut(index), self.headers.get_mut(index))
+    /// Says into segments of how many octets message `index` is to be cut, where it is, and with which code point it is sent,
+    /// where not with the socket's.
+    fn control(&mut self, index: usize, segment: Option<usize>, traffic: Option<Control>) {
+        let (Some(controls), Some(header)) = (self.controls.get_mut(index), self.headers.get_mut(index))
         else {
             return;
         };
-        // SAFETY: CMSG_LEN and CMSG_SPACE compute lengths.
-        let (len, space) = unsafe { (libc::CMSG_LEN(2), libc::CMSG_SPACE(2)) };
-        control.header.cmsg_len = len as usize;
-        control.header.cmsg_level = libc::SOL_UDP;
-        control.header.cmsg_type = libc::UDP_SEGMENT;
-        control.segment = u16::try_from(octets).unwrap_or(u16::MAX);
-        header.msg_hdr.msg_control = std::ptr::from_mut(control).cast();
-        header.msg_hdr.msg_controllen = (space as usize).min(mem::size_of::<Control>());
+        let segment = segment.map(|octets| {
+            let octets = u16::try_from(octets).unwrap_or(u16::MAX);
+            Control::new((libc::SOL_UDP, libc::UDP_SEGMENT), &octets.to_ne_bytes())
+        });
+        let mut count = 0;
+        for (place, control) in controls.iter_mut().zip(segment.into_iter().chain(traffic)) {
+            *place = control;
+            count += 1;
+        }
+        if count > 0 {
+            header.msg_hdr.msg_control = controls.as_mut_ptr().cast();
+            header.msg_hdr.msg_controllen = count * mem::size_of::<Control>();
+        }
     }
 
     fn set_vector(&mut self, index: usize, octets: *mut u8, len: usize) {
@@ -188,18 +218,17 @@ impl Messages {
         let (mut messages, mut datagrams) = (0, 0);
         while messages < BATCH && datagrams < limit {
             let run = queue.range(datagrams..limit);
-            let count = run_of(run.clone().map(|(to, frame)| (*to, frame.len())), bundle_max);
+            let alike = run.clone().map(|(to, frame)| ((*to, frame.dscp()), frame.len()));
+            let count = run_of(alike, bundle_max);
             let mut first = None;
             for (position, (to, frame)) in run.take(count).enumerate() {
-                first.get_or_insert((*to, frame.len()));
+                first.get_or_insert((*to, frame.len(), frame.dscp()));
                 self.set_vector(datagrams + position, frame.as_ptr().cast_mut(), frame.len());
             }
-            let Some((to, size)) = first else { break };
+            let Some((to, size, dscp)) = first else { break };
             let name_len = self.names.get_mut(messages).map_or(0, |name| write_name(name, to));
             self.point(messages, datagrams, count, name_len);
-            if count > 1 {
-                self.cut(messages, size);
-            }
+            self.control(messages, (count > 1).then_some(size), Control::of_dscp(to, dscp));
             if let Some(run) = self.runs.get_mut(messages) {
                 *run = count;
             }
@@ -273,6 +302,82 @@ pub(crate) fn read_name(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::set_socket_option;
+    use gannet_machine::frame::FramePool;
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd;
+
+    /// The traffic class octets of the datagrams that a socket gets, and their lengths.
+    fn traffic_classes(receiver: &UdpSocket, count: usize) -> Vec<(c_int, usize)> {
+        let mut heard = Vec::new();
+        for _ in 0..count {
+            let (mut octets, mut control) = ([0_u8; 100], [0_u64; 16]);
+            let mut vector = libc::iovec { iov_base: octets.as_mut_ptr().cast(), iov_len: octets.len() };
+            // SAFETY: a plain C structure for which all bits zero is a valid value.
+            let mut header: libc::msghdr = unsafe { mem::zeroed() };
+            (header.msg_iov, header.msg_iovlen) = (&raw mut vector, 1);
+            header.msg_control = control.as_mut_ptr().cast();
+            header.msg_controllen = mem::size_of_val(&control);
+            // SAFETY: the header points at one vector and one control, which live until the call returns.
+            let len = unsafe { libc::recvmsg(receiver.as_raw_fd(), &raw mut header, 0) };
+            let len = usize::try_from(len).unwrap();
+            // SAFETY: the kernel has written the control; IP_TOS is an octet, IPV6_TCLASS an integer.
+            let class = unsafe {
+                let first = libc::CMSG_FIRSTHDR(&raw const header);
+                let data = libc::CMSG_DATA(first);
+                match ((*first).cmsg_level, (*first).cmsg_type) {
+                    (libc::IPPROTO_IP, libc::IP_TOS) => c_int::from(*data),
+                    (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => data.cast::<c_int>().read_unaligned(),
+                    (level, kind) => panic!("ancillary data {kind} of level {level}"),
+                }
+            };
+            heard.push((class, len));
+        }
+        heard
+    }
+
+    /// Runs of one code point are cut apart where they leave, and each datagram arrives with its own.
+    #[test]
+    fn datagrams_have_their_code_points_on_the_wire() {
+        let pool = FramePool::new(32);
+        for (bind, option) in [
+            ("127.0.0.1:0", (libc::IPPROTO_IP, libc::IP_RECVTOS)),
+            ("[::1]:0", (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS)),
+        ] {
+            let (Ok(receiver), Ok(sender)) = (UdpSocket::bind(bind), UdpSocket::bind(bind)) else {
+                println!("SKIPPED: no {bind}");
+                continue;
+            };
+            set_socket_option(&receiver, option.0, option.1, 1).unwrap();
+            let to = receiver.local_addr().unwrap();
+            let wanted: Vec<(u8, usize)> =
+                [&[(46, 50); 5][..], &[(10, 50); 6], &[(0, 50); 4], &[(10, 50), (46, 7), (0, 9)]].concat();
+            let queue: VecDeque<(SocketAddr, Frame)> = wanted
+                .iter()
+                .map(|(dscp, len)| {
+                    let mut frame = pool.copy_of(&vec![0; *len]).unwrap();
+                    frame.set_dscp(*dscp);
+                    (to, frame)
+                })
+                .collect();
+            let mut messages = Messages::default();
+            assert_eq!(messages.send(sender.as_fd(), &queue, usize::MAX, usize::MAX).unwrap(), wanted.len());
+            assert_eq!(messages.runs[..7], [5, 6, 4, 1, 1, 1, 0]);
+            let expected: Vec<_> = wanted.iter().map(|(dscp, len)| (c_int::from(*dscp) << 2, *len)).collect();
+            assert_eq!(traffic_classes(&receiver, wanted.len()), expected);
+        }
+    }
+
+    /// Ancillary data is as the kernel's macros lay it out.
+    #[test]
+    fn controls_stand_side_by_side() {
+        // SAFETY: both compute lengths.
+        let (len, space) = unsafe { (libc::CMSG_LEN(4), libc::CMSG_SPACE(4)) };
+        let control = Control::of_dscp("[::1]:9".parse().unwrap(), 46).unwrap();
+        assert_eq!((control.header.cmsg_len, mem::size_of::<Control>()), (len as usize, space as usize));
+        assert_eq!(control.octets[..4], 184_i32.to_ne_bytes());
+        assert!(Control::of_dscp("[::1]:9".parse().unwrap(), 0).is_none());
+    }
 
     /// Sizes of datagrams to peers by number.
     fn run(datagrams: &[(u16, usize)], bundle_max: usize) -> usize {

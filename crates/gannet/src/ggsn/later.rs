@@ -6,6 +6,9 @@ type Differs<T> = (&'static str, fn(&T, &T) -> bool);
 
 const OF_GGSNS: &[Differs<GgsnInstance>] = &[
     ("The address of GTP", |old, new| old.gtp_bind_ip != new.gtp_bind_ip),
+    ("The address that SGSNs are told", |old, new| {
+        (old.control_ip, old.user_ip) != (new.control_ip, new.user_ip)
+    }),
     ("The IPv6 address of GTP", |old, new| old.gn.ipv6 != new.gn.ipv6),
     ("The back end of the user plane", |old, new| old.user_plane != new.user_plane),
     ("The greatest number of PDP contexts", |old, new| old.pdp_contexts_max != new.pdp_contexts_max),
@@ -109,6 +112,7 @@ mod tests {
             "echo-interval 9",
             "gtp source-check off",
             "sgsn-restart delete",
+            "gtpu-dscp streaming 34",
             "shutdown ggsn",
         ] {
             assert_eq!(
@@ -118,6 +122,8 @@ mod tests {
             );
         }
         assert_eq!(of("127.0.0.2", "127.0.0.3"), ["The address of GTP"]);
+        let told = of(" no shutdown ggsn\n", " no shutdown ggsn\n gtp user-ip 192.0.2.9\n");
+        assert_eq!(told, ["The address that SGSNs are told"]);
         assert_eq!(of("device t", "device u"), ["The device of an access point"]);
         let with = |line: &str| of("  no shutdown\n", &format!("  no shutdown\n  {line}\n"));
         assert_eq!(with("mtu 1400 apply"), ["The MTU of the device"]);

@@ -6,10 +6,11 @@ use crate::node::gn;
 use core::net::{IpAddr, Ipv6Addr};
 use gannet_machine::time::Duration;
 use gannet_node::ggsn::{
-    AfterRestart, ApnConfig, Ggsn, GgsnConfig, IPV6_PREFIX_LENGTHS, MobileToMobile, Mss, Network,
+    AfterRestart, ApnConfig, CodePoints, Ggsn, GgsnConfig, IPV6_PREFIX_LENGTHS, MobileToMobile, Mss, Network,
     PREFIX_LENGTHS, Pap, Ranges, StaticMobile,
 };
 use gannet_ops::config::ggsn as ops;
+use gannet_proto::gtp::ToldAddresses;
 
 /// Octets of the headers of TCP and IPv4, and of TCP and IPv6, without options.
 const TCP_IPV4_OCTETS: u16 = 40;
@@ -84,6 +85,8 @@ pub fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan,
         context_limit: ggsn.pdp_contexts_max,
         echo_interval,
         second_address: ggsn.gn.ipv6.map(IpAddr::V6),
+        told: ToldAddresses { control: ggsn.control_ip, user: ggsn.user_ip },
+        code_points: code_points(ggsn.code_points),
         source_check: gn::source_check(&ggsn.gn),
         failure_delay: gn::failure_delay(&ggsn.gn),
         peers: gn::listed(&ggsn.gn),
@@ -95,6 +98,11 @@ pub fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan,
     Ggsn::new(config.clone()).map_err(|error| format!("ggsn {name}: {error}"))?;
     let (state_dir, store) = (ggsn.gtp_state_dir.clone(), ggsn.store.clone());
     Ok(Plan { name, state_dir, store, config, devices, user_plane })
+}
+
+const fn code_points(of: ops::CodePoints) -> CodePoints {
+    let ops::CodePoints { conversational, streaming, interactive, background } = of;
+    CodePoints { conversational, streaming, interactive, background }
 }
 
 /// An access point and its device.

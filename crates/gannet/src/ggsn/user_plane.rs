@@ -85,6 +85,8 @@ fn forwarding(wanted: &Wanted, config: &GgsnConfig, tuns: &[String]) -> Result<F
     let IpAddr::V4(user) = config.address else {
         return Err("it needs an IPv4 address for G-PDUs".to_owned());
     };
+    let told = [config.told.control, config.told.user].map(|told| told.map(IpAddr::V4));
+    let own = [Some(config.address), config.second_address].into_iter().chain(told);
     let all_v4 = config.apns.iter().flat_map(|apn| apn.v4.all());
     let all_v6 = config.apns.iter().flat_map(|apn| apn.v6.all());
     let of_v4 = all_v4.map(|network| (IpAddr::V4(network.address), network.length));
@@ -94,7 +96,7 @@ fn forwarding(wanted: &Wanted, config: &GgsnConfig, tuns: &[String]) -> Result<F
     };
     Ok(ForwardingConfig {
         user,
-        addresses: [Some(config.address), config.second_address].into_iter().flatten().collect(),
+        addresses: own.into_iter().flatten().collect(),
         pools: of_v4.chain(of_v6).collect(),
         contexts: config.context_limit,
         teid_key: config.teid_key,

@@ -14,6 +14,9 @@ const NEEDS: &[Need] = &[
     Need::That(gannet_demux::bpf::missing),
 ];
 
+const MARKED: &[Need] =
+    &[Need::NetAdmin, Need::Program("ping"), Need::Tshark, Need::That(gannet_demux::bpf::missing)];
+
 /// All of them.
 pub const CASES: &[Case] = &[
     ("user_plane_at_the_driver_in_generic_mode", NEEDS, || forwards("generic")),
@@ -21,6 +24,8 @@ pub const CASES: &[Case] = &[
     ("user_plane_serves_an_interface_that_returns", NEEDS, an_interface_returns),
     ("user_plane_of_a_killed_ggsn_is_gone", NEEDS, a_killed_ggsn_leaves_no_program),
     ("user_plane_on_an_interface_wanted_twice", NEEDS, an_interface_wanted_twice),
+    ("user_plane_marks_g_pdus_by_tun", MARKED, || marks(["", ""])),
+    ("user_plane_marks_g_pdus_at_the_driver", MARKED, || marks(XDP)),
     ("user_plane_that_cannot_be_had_is_explained", NEEDS, the_log_says_why),
 ];
 
@@ -229,6 +234,34 @@ fn forwards(mode: &str) {
     bed.nodes[0].wait();
     let link = bed.gateway.run("ip", &["-details", "link"]);
     assert!(!link.contains("prog/xdp") && !link.contains("apn2"), "{link}");
+}
+
+/// The outer header of G-PDUs to the mobile has the code point that is configured, and none from the mobile.
+fn marks(lines: [&str; 2]) {
+    let mut bed = Bed::new("generic");
+    let classes = ["conversational", "streaming", "interactive", "background"];
+    let points: String = classes.iter().map(|class| format!(" gtpu-dscp {class} 26\n")).collect();
+    bed.start_ggsn([&format!("{}{points}", lines[0]), lines[1]]);
+    bed.start_mobile();
+    // The first packets find the neighbours.
+    bed.ping(&bed.radio, &["-c", "3", "-I", "ms0", HOST]);
+    let mut capture = bed.core.command("tshark");
+    let fields = ["-T", "fields", "-E", "occurrence=f", "-e", "ip.src", "-e", "ip.dsfield.dscp"];
+    capture.args(["-l", "-i", "gn0", "-f", "udp port 2152", "-c", "20"]).args(fields);
+    capture.args(["-Y", "gtp.message == 0xff"]);
+    let capture = capture.stderr(std::process::Stdio::null()).stdout(std::process::Stdio::piped()).spawn();
+    let mut capture = capture.unwrap();
+    // It may begin late: echoes until it has seen enough.
+    while capture.try_wait().unwrap().is_none() {
+        bed.ping(&bed.radio, &["-c", "5", "-I", "ms0", HOST]);
+    }
+    let seen = said(&capture.wait_with_output().unwrap());
+    let seen: Vec<&str> = seen.lines().collect();
+    let count = |line: &str| seen.iter().filter(|it| **it == line).count();
+    let (to_mobile, from_mobile) = (count("192.0.2.6\t26"), count("192.0.2.5\t0"));
+    assert!(to_mobile >= 5 && from_mobile >= 5 && to_mobile + from_mobile == seen.len(), "{seen:?}");
+    let forwarded = bed.ggsn("show user-plane").contains("downlink: ");
+    assert_eq!(forwarded, lines == XDP);
 }
 
 /// What the driver has forwarded stands in the context's counters and in those of the GGSN.

@@ -1,11 +1,12 @@
 //! How a GGSN and its access points are set up.
 
+use super::marking::CodePoints;
 use super::notify::StaticMobile;
 use super::{IPV6_PREFIX_LENGTHS, PREFIX_LENGTHS};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use gannet_machine::time::Duration;
-use gannet_proto::gtp::{GtpConfig, ListedPeer, PLACES, SourceCheck, TeidKey};
+use gannet_proto::gtp::{GtpConfig, ListedPeer, PLACES, SourceCheck, TeidKey, ToldAddresses};
 use gannet_wire::l3::ie::Apn;
 
 /// A network: an address of it, and the bits of its prefix.
@@ -169,6 +170,10 @@ pub struct GgsnConfig {
     pub address: IpAddr,
     /// Our address of the other version of IP, for SGSNs that have that.
     pub second_address: Option<IpAddr>,
+    /// The addresses that SGSNs are told in the place of `address`.
+    pub told: ToldAddresses,
+    /// Code points of G-PDUs to mobiles.
+    pub code_points: CodePoints,
     /// From where messages about a tunnel are taken.
     pub source_check: SourceCheck,
     /// SGSNs that are listed. Where there is one, the others may not move or replace its contexts, and have at most half of what
@@ -209,6 +214,8 @@ impl GgsnConfig {
         Self {
             address,
             second_address: None,
+            told: ToldAddresses::default(),
+            code_points: CodePoints::default(),
             source_check: SourceCheck::Strict,
             peers: Vec::new(),
             apns,

@@ -10,7 +10,7 @@ use gannet_machine::drops::Drop;
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Context, Output};
 use gannet_proto::about::About as _;
-use gannet_proto::gtp::{Endpoint, GtpOutput, GtpTunnel, Transaction, Version, flow_label};
+use gannet_proto::gtp::{Endpoint, GtpOutput, GtpTunnel, Plane, Transaction, Version, flow_label};
 use gannet_wire::gtp::ie;
 use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteRequest, DeleteResponse};
 use gannet_wire::gtp::{Cause, EndUserAddress, Message};
@@ -416,7 +416,7 @@ impl Ggsn {
         // The SGSN has confirmed the endpoint for signalling by using it (29.060 clause 7.3.2). A flow label is always there.
         let is_confirmed = request.linked_nsapi.is_some() && transaction.version() == Version::V1;
         let sgsn = self.sgsn_of(context).unwrap_or(transaction.peer.ip());
-        let (ours, alternative) = (self.gtp.own_address(sgsn), self.gtp.alternative_address(sgsn));
+        let [control, user] = [Plane::Control, Plane::User].map(|plane| self.gtp.told(sgsn, plane));
         let response = CreateResponse {
             reordering_required: Some(false),
             recovery: Some(self.config.restart_counter),
@@ -425,10 +425,10 @@ impl Ggsn {
             charging_id: Some(context.charging_id),
             end_user_address: Some(context.address.end_user_address()),
             pco: pco.and_then(|(pco, point)| pco::answer(pco, context.address.v4, &point.config)),
-            ggsn_control: Some(ours),
-            ggsn_user: Some(ours),
-            alternative_control: alternative,
-            alternative_user: alternative,
+            ggsn_control: Some(control.first),
+            ggsn_user: Some(user.first),
+            alternative_control: control.alternative,
+            alternative_user: user.alternative,
             qos: Some(context.qos),
             ..CreateResponse::refused(cause)
         };

@@ -27,6 +27,7 @@ mod cues;
 pub mod durable;
 mod idle;
 mod inside;
+mod marking;
 mod neighbours;
 mod notify;
 mod pco;
@@ -47,6 +48,7 @@ pub use config::{
     AfterRestart, ApnConfig, GgsnConfig, GgsnConfigError, MobileToMobile, Mss, Network, Pap, Ranges,
 };
 pub use context::{PdpContext, Volume};
+pub use marking::CodePoints;
 pub use notify::{NOTIFICATION_INTERVAL, NOTIFICATIONS_MAX, STATIC_MOBILES_MAX, StaticMobile};
 pub use pool::PREFIX_LENGTHS;
 
@@ -254,6 +256,7 @@ impl Ggsn {
             second,
             source_check: config.source_check,
             peers: config.peers.clone(),
+            told: config.told,
             inside: Inside::new(of_v4.chain(of_v6)),
             restart_counter: config.restart_counter,
             echo_interval: config.echo_interval,

@@ -93,10 +93,11 @@ impl Ggsn {
     /// Sends a packet of our own to a mobile.
     pub(super) fn say_on_link(&mut self, cx: &mut Context<'_>, slot: Slot, packet: &[u8]) {
         let Some(context) = self.contexts.get_mut(slot) else { return };
-        let Some(frame) = cx.frames.copy_of(packet) else {
+        let Some(mut frame) = cx.frames.copy_of(packet) else {
             cx.drop_of(Drop::NoFrame, Some(context.imsi));
             return;
         };
+        frame.set_dscp(self.config.code_points.of(&context.qos));
         self.gtp.send_user(cx, context.tid(), &mut context.tunnel, frame, &mut self.gtp_outputs);
     }
 }

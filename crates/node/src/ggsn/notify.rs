@@ -12,7 +12,7 @@ use gannet_machine::time::{Duration, Instant};
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Context, Peer};
 use gannet_proto::about::About as _;
-use gannet_proto::gtp::{ContextName, Endpoint, Transaction};
+use gannet_proto::gtp::{ContextName, Endpoint, Plane, Transaction};
 use gannet_wire::DecodeError;
 use gannet_wire::gtp::v1c::{
     PduNotificationRejectRequest, PduNotificationRejectResponse, PduNotificationRequest,
@@ -119,7 +119,7 @@ impl Ggsn {
             end_user_address: EndUserAddress::Ipv4(Some(mobile.address)),
             apn,
             pco: None,
-            ggsn_control: self.gtp.own_address(mobile.sgsn),
+            ggsn_control: self.gtp.told(mobile.sgsn, Plane::Control).first,
             private_extension: None,
         };
         let (user, to) = (USER | u64::from(name.0), Endpoint::Teid(Teid(0)));

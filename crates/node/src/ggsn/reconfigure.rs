@@ -7,7 +7,7 @@ use gannet_proto::gtp::Timing;
 
 impl Ggsn {
     /// Takes over all but addresses, pools and subscribers' own addresses: what else access points are told, the one for unknown
-    /// names, Echo Requests, who is believed, what becomes of the contexts of an SGSN that has restarted. An access point that the new configuration
+    /// names, Echo Requests, who is believed, code points, what becomes of the contexts of an SGSN that has restarted. An access point that the new configuration
     /// does not have serves nobody from now on, and its contexts end; one that was not there before is for the next start.
     pub fn reconfigure(&mut self, cx: &mut Context<'_>, new: &GgsnConfig) {
         let default = new.default_apn.and_then(|place| new.apns.get(usize::from(place)));
@@ -39,6 +39,7 @@ impl Ggsn {
         };
         self.gtp.set_timing(cx, timing);
         self.config.after_restart = new.after_restart;
+        self.config.code_points = new.code_points;
         self.some_refuse = some_refuse(&self.access_points);
         self.watch_all_idle(cx);
         self.touch_all_rules();

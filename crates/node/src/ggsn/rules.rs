@@ -90,7 +90,7 @@ impl Ggsn {
             peer_teid: tunnel.peer_user,
             takes_downlink: context.tft.is_none() && self.sharers(slot).len() == 1,
             sequenced: point.config.sequence_numbers,
-            dscp: 0,
+            dscp: self.config.code_points.of(&context.qos),
             uplink,
             downlink,
             syn_to_node: point.config.mss.is_some(),

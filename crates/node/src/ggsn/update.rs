@@ -9,7 +9,7 @@ use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::trace::{Category, Level};
 use gannet_proto::about::About as _;
-use gannet_proto::gtp::{Endpoint, Transaction, Version};
+use gannet_proto::gtp::{Endpoint, Plane, Transaction, Version};
 use gannet_wire::gtp::Cause;
 use gannet_wire::gtp::v1c::{UpdateRequest, UpdateResponse};
 use gannet_wire::id::Teid;
@@ -96,17 +96,16 @@ impl Ggsn {
         context.tft = tft;
         context.named = ends.named;
         context.counter = request.recovery.or(context.counter.filter(|_| is_known));
-        let alternative = self.gtp.alternative_address(ends.control);
-        let (ours, charging_id) = (self.gtp.own_address(ends.control), Some(context.charging_id));
+        let [control, user] = [Plane::Control, Plane::User].map(|plane| self.gtp.told(ends.control, plane));
         let response = UpdateResponse {
             recovery: Some(self.config.restart_counter),
             teid_data: Some(context.teid),
             teid_control: Some(context.control_teid),
-            charging_id,
-            gsn_first: Some(ours),
-            gsn_second: Some(ours),
-            alternative_control: alternative,
-            alternative_user: alternative,
+            charging_id: Some(context.charging_id),
+            gsn_first: Some(control.first),
+            gsn_second: Some(user.first),
+            alternative_control: control.alternative,
+            alternative_user: user.alternative,
             qos: Some(context.qos),
             ..UpdateResponse::refused(Cause::RequestAccepted)
         };

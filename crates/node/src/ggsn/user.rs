@@ -158,6 +158,7 @@ impl Ggsn {
             return;
         }
         point.clamp(&mut frame);
+        frame.set_dscp(self.config.code_points.of(&context.qos));
         context.tunnel.sequenced = point.config.sequence_numbers;
         context.last_active = cx.now;
         for volume in [&mut context.downlink, &mut point.counters.downlink, &mut self.counters.downlink] {

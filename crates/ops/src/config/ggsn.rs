@@ -4,10 +4,12 @@ mod access_point;
 mod addresses;
 mod commands;
 mod edit;
+mod marking;
 mod shared;
 mod user_plane;
 mod write;
 
+pub use marking::CodePoints;
 pub use user_plane::UserPlane;
 
 use super::gtp::Gn;
@@ -43,6 +45,12 @@ pub struct GgsnInstance {
     pub store: Option<String>,
     /// The address of GTP, control and user plane.
     pub gtp_bind_ip: Option<Ipv4Addr>,
+    /// What SGSNs are told in the place of that address, for signalling.
+    pub control_ip: Option<Ipv4Addr>,
+    /// The same for G-PDUs.
+    pub user_ip: Option<Ipv4Addr>,
+    /// Code points of G-PDUs to mobiles.
+    pub code_points: CodePoints,
     /// Its IPv6 address, and which SGSNs are believed.
     pub gn: Gn,
     /// Between two Echo Requests, in s; `None` sends none.
@@ -268,6 +276,9 @@ impl GgsnInstance {
             gtp_state_dir: None,
             store: None,
             gtp_bind_ip: None,
+            control_ip: None,
+            user_ip: None,
+            code_points: CodePoints::default(),
             gn: Gn::default(),
             echo_interval_s: Some(super::gtp::ECHO_INTERVAL_S),
             pdp_contexts_max: Self::PDP_CONTEXTS_MAX,

@@ -28,9 +28,6 @@ pub(super) fn of_line(element: &str, node: Node, words: &[&str]) -> Vec<String> 
         ("sgsn", Node::NsNse, ["nsvc", "fr", .., "nsvci", nsvci]) => {
             vec![format!("nsvc ipa local A.B.C.D 23000 nsvci {nsvci}")]
         }
-        ("ggsn", Node::Ggsn, ["gtp", "control-ip" | "user-ip", address]) => {
-            vec![format!("gtp bind-ip {address}")]
-        }
         (_, Node::Line, ["login"]) => lines(&["line vty", " no login"]),
         _ => Vec::new(),
     }

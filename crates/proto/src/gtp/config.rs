@@ -2,7 +2,7 @@
 
 use super::inside::Inside;
 use super::trust::{ListedPeer, Role, SourceCheck};
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 use gannet_machine::Port;
 use gannet_machine::time::Duration;
 
@@ -13,6 +13,25 @@ pub struct SecondAddress {
     pub address: IpAddr,
     /// The ports for GTP-C and GTP-U there. GTPv0 has no IPv6.
     pub ports: [Port; 2],
+}
+
+/// IPv4 addresses that peers are told in the place of a node's own: those by which they reach it where addresses are translated on
+/// the way. `None` for its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ToldAddresses {
+    /// For signalling.
+    pub control: Option<Ipv4Addr>,
+    /// For G-PDUs.
+    pub user: Option<Ipv4Addr>,
+}
+
+/// The addresses of one plane that a message names (29.060 clause 7.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Told {
+    /// In the version of IP of the peer.
+    pub first: IpAddr,
+    /// In the other version, where this node has one.
+    pub alternative: Option<IpAddr>,
 }
 
 /// How a GSN speaks GTP.
@@ -32,6 +51,8 @@ pub struct GtpConfig {
     pub user_address: IpAddr,
     /// Our address of the other version of IP, for peers that have that.
     pub second: Option<SecondAddress>,
+    /// What peers are told in their place.
+    pub told: ToldAddresses,
     /// From where messages about a tunnel are taken.
     pub source_check: SourceCheck,
     /// The peers that the operator lists.
@@ -104,6 +125,7 @@ impl GtpConfig {
             control_address: address,
             user_address: address,
             second: None,
+            told: ToldAddresses::default(),
             source_check: SourceCheck::Strict,
             peers: Vec::new(),
             inside: Inside::default(),

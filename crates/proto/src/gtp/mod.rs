@@ -30,7 +30,7 @@ mod version;
 mod version0;
 mod wake;
 
-pub use config::{GtpConfig, SecondAddress, Timing};
+pub use config::{GtpConfig, SecondAddress, Timing, Told, ToldAddresses};
 pub use error_indication::AnswerLimiter;
 pub use inside::Inside;
 pub use path::{Channel, Path, Paths, Plane, PlaneState};
@@ -375,10 +375,7 @@ impl GtpEntity {
             cx.drop(Drop::GtpErrorIndicationLimited, None);
             return;
         }
-        let address = match self.own_address(from.ip()) {
-            first if first == self.config.control_address => self.config.user_address,
-            second => second,
-        };
+        let address = self.told(from.ip(), Plane::User).first;
         // In version 0 the header says whose tunnel is missing, and a flow of it there is none.
         let (channel, teid, to) = match endpoint {
             Endpoint::Teid(teid) => (Channel::User, teid, Endpoint::Teid(Teid(0))),

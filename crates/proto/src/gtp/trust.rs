@@ -4,7 +4,7 @@
 //! the request that made it came from or went to, those that its peer named, and those that the operator lists.
 //! [`SourceCheck`] says for which messages an unknown source is refused.
 
-use super::{GtpEntity, GtpTunnel};
+use super::{GtpEntity, GtpTunnel, Plane, Told, ToldAddresses};
 use crate::about::About as _;
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
@@ -199,11 +199,31 @@ impl GtpEntity {
         [self.config.control_address, second].into_iter().find(|own| own.is_ipv4() != towards.is_ipv4())
     }
 
-    /// Is this an address of ours?
+    /// What a peer is told about where a plane of ours is.
+    #[must_use]
+    pub fn told(&self, towards: IpAddr, plane: Plane) -> Told {
+        let ToldAddresses { control, user } = self.config.told;
+        let told = if plane == Plane::Control { control } else { user };
+        let of_plane = |own: IpAddr| match plane {
+            Plane::User if own == self.config.control_address => self.config.user_address,
+            Plane::User | Plane::Control => own,
+        };
+        let of_own = |own: IpAddr| match told {
+            Some(told) if own.is_ipv4() => IpAddr::V4(told),
+            Some(_) | None => of_plane(own),
+        };
+        let alternative = self.alternative_address(towards).map(of_own);
+        Told { first: of_own(self.own_address(towards)), alternative }
+    }
+
+    /// Is this an address of ours, or one by which peers reach us?
     #[must_use]
     pub fn is_own(&self, address: IpAddr) -> bool {
+        let ToldAddresses { control, user } = self.config.told;
         let second = self.config.second.as_ref().map(|second| second.address);
-        [self.config.control_address, self.config.user_address].contains(&address) || second == Some(address)
+        [self.config.control_address, self.config.user_address].contains(&address)
+            || second == Some(address)
+            || [control, user].into_iter().flatten().any(|told| address == told)
     }
 
     /// Can a datagram from here reach another GSN at this address? Not where the node has no socket of that version of IP.

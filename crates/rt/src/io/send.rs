@@ -31,10 +31,12 @@ enum Stopped {
 
 impl Io {
     /// Takes what a machine wants to send. UDP datagrams and IP packets wait for the end of the round, and go in one batch.
-    pub(crate) fn transmit(&mut self, machine: usize, port: Port, peer: Peer, frame: Frame) {
+    pub(crate) fn transmit(&mut self, machine: usize, port: Port, peer: Peer, mut frame: Frame) {
         let binding = self.bindings.get(machine).and_then(|ports| ports.get(usize::from(port.0)));
         if let Some(Binding::Link(to)) = binding {
             let origin = Origin::Peer(peer);
+            // It has arrived, and the next one to send it says how.
+            frame.set_dscp(0);
             self.arrivals.push_back(Arrival { machine: to.machine, port: to.port, origin, frame });
             return;
         }

@@ -1,6 +1,7 @@
 //! Which of an SGSN's addresses a GGSN uses, and which it refuses (29.060 clauses 7.3.1 to 7.3.4).
 
 use super::*;
+use gannet_proto::gtp::ToldAddresses;
 
 const SIX: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
 const OWN_SIX: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2));
@@ -130,6 +131,42 @@ fn with_a_second_address_both_versions_of_ip_are_served() {
 }
 
 #[test]
+fn sgsns_are_told_the_addresses_by_which_they_reach_us() {
+    let v4 = |last| Ipv4Addr::new(203, 0, 113, last);
+    let (control, user) = (Some(IpAddr::from(v4(1))), Some(IpAddr::from(v4(2))));
+    let mut net = Net::new(|config| {
+        config.second_address = Some(OWN_SIX);
+        config.told = ToldAddresses { control: Some(v4(1)), user: Some(v4(2)) };
+    });
+    let (four, six) = (Some(SGSN), Some(SIX));
+    let created = net.create_from(SGSN, naming(1, [four, four, None, None]));
+    assert_eq!((created.ggsn_control, created.ggsn_user), (control, user));
+    assert_eq!((created.alternative_control, created.alternative_user), (Some(OWN_SIX), Some(OWN_SIX)));
+    let teid = created.teid_control.unwrap();
+    let (_, Message::UpdateResponse(updated)) = net.control(SGSN, teid, update_request(1)) else { panic!() };
+    assert_eq!((updated.gsn_first, updated.gsn_second), (control, user));
+    // Over IPv6, its own address, and the others beside it.
+    let mut octets = Vec::new();
+    assert!(emit_datagram(Teid(0), 77, &naming(2, [six, six, None, None]).into(), &mut octets));
+    let sent = net.datagram(PORT_GTP_C_SECOND, SIX, &octets);
+    let (_, Message::CreateResponse(created)) = read(&sent[0].2) else { panic!() };
+    assert_eq!((created.ggsn_control, created.alternative_control), (Some(OWN_SIX), control));
+    assert_eq!((created.ggsn_user, created.alternative_user), (Some(OWN_SIX), user));
+    // An Error Indication names the address that the tunnel has for its SGSN.
+    let up = packet(Ipv4Addr::new(10, 0, 0, 2), HOST);
+    let sent = net.datagram(PORT_GTP_U, SGSN, &g_pdu(Teid(0x7777_0000), &up));
+    let (_, Message::ErrorIndication(indication)) = read(&sent[0].2) else { panic!() };
+    assert_eq!(Some(indication.address), user);
+    // They are ours: no SGSN has them, and no mobile speaks to them.
+    for own in [control, user] {
+        let response = net.create_from(SGSN, naming(3, [own, own, None, None]));
+        assert_eq!(response.cause, Cause::MandatoryIeIncorrect);
+    }
+    net.uplink(net.ggsn.context(imsi(1), Nsapi(5)).unwrap().teid, &packet(Ipv4Addr::new(10, 0, 0, 2), v4(1)));
+    assert_eq!(net.drops().last(), Some(&(Drop::GgsnToGtp, 1)));
+}
+
+#[test]
 fn elements_that_cannot_be_read_are_incorrect_and_not_missing() {
     let mut net = Net::new(|_| ());
     let mut octets = Vec::new();
@@ -197,4 +234,15 @@ fn a_mobile_is_no_peer_on_gn() {
     assert_eq!(net.uplink(created.teid_data, &up).len(), 1);
     assert_eq!(net.ggsn.context_count(), 1);
     assert_eq!(net.drops(), [(Drop::GtpFromMobile, 2), (Drop::GgsnToGtp, 1)]);
+}
+
+/// An update that changes nothing of subscriber `n`.
+pub(super) fn update_request(n: u16) -> UpdateRequest {
+    UpdateRequest {
+        teid_data: Some(Teid(0x200 + u32::from(n))),
+        sgsn_control: Some(SGSN),
+        sgsn_user: Some(SGSN),
+        qos: Some(qos()),
+        ..UpdateRequest::new(Nsapi(5))
+    }
 }

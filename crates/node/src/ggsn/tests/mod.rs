@@ -6,6 +6,7 @@ mod endings;
 mod hostile;
 mod ipv6;
 mod link;
+mod marking;
 mod moves;
 mod options;
 mod peers;
@@ -82,6 +83,8 @@ struct Net {
     events: Vec<GgsnEvent>,
     /// For the driver.
     rules: Vec<ForwardChange>,
+    /// The code point of each datagram that was sent.
+    code_points: Vec<u8>,
 }
 
 /// What the GGSN sends: port, peer, octets.
@@ -99,6 +102,7 @@ impl Net {
             next_sequence: 0,
             events: Vec::new(),
             rules: Vec::new(),
+            code_points: Vec::new(),
         }
     }
 
@@ -111,7 +115,10 @@ impl Net {
         let mut sent = Vec::new();
         while let Some(output) = outputs.pop() {
             match output {
-                Output::Transmit { port, peer, frame } => sent.push((port, peer, frame.to_vec())),
+                Output::Transmit { port, peer, frame } => {
+                    self.code_points.push(frame.dscp());
+                    sent.push((port, peer, frame.to_vec()));
+                }
                 Output::Classify(change) => self.rules.push(change),
                 Output::Disconnect(_) => {}
                 Output::Event(event) => self.events.push(event),

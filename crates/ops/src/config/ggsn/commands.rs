@@ -1,12 +1,14 @@
 //! The commands of a GGSN as a whole, and what may be asked of it.
 
 use super::edit::{GgsnEdit, ggsn_here};
-use super::{ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, access_point, addresses, user_plane};
+use super::{
+    ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, access_point, addresses, marking, user_plane,
+};
 use crate::Ggsn;
 use crate::config::gtp::{self, Gn, HasGn};
 use crate::grammar::common::OPERATING;
 use crate::grammar::{Action, Args, CommandError, Grammar, Node};
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 use gannet_wire::id::Nsapi;
 
 /// An Echo Request is sent no more often than once in so many s (29.060 clause 7.2.1).
@@ -27,6 +29,7 @@ pub(super) fn install(grammar: &mut Grammar<Ggsn>) {
     access_point::install(grammar);
     addresses::install(grammar);
     user_plane::install(grammar);
+    marking::install(grammar);
     install_show(grammar);
 }
 
@@ -113,19 +116,7 @@ fn install_gtp(grammar: &mut Grammar<Ggsn>) {
         Action::<Ggsn>::Set(|edit| ggsn_here(edit).map(|ggsn| ggsn.gn.ipv6 = None)),
     );
     gtp::install(grammar, Node::Ggsn, true);
-    let one = "control and user plane have one address: say 'gtp bind-ip A.B.C.D'.";
-    grammar.add(
-        ggsn,
-        "gtp control-ip A.B.C.D",
-        "GTP\nAn address of its own: not here\nThe address",
-        Action::<Ggsn>::Refuse(one),
-    );
-    grammar.add(
-        ggsn,
-        "gtp user-ip A.B.C.D",
-        "GTP\nAn address of its own: not here\nThe address",
-        Action::<Ggsn>::Refuse(one),
-    );
+    install_told(grammar);
     grammar.add(
         ggsn,
         "echo-interval <1-36000>",
@@ -142,6 +133,31 @@ fn install_gtp(grammar: &mut Grammar<Ggsn>) {
     );
     let none = Action::<Ggsn>::Set(|edit| ggsn_here(edit).map(|ggsn| ggsn.echo_interval_s = None));
     grammar.add(ggsn, "no echo-interval", "Take back\nEcho Requests", none);
+}
+
+/// What SGSNs are told, where they reach the sockets by other addresses.
+fn install_told(grammar: &mut Grammar<Ggsn>) {
+    type Place = fn(&mut GgsnInstance) -> &mut Option<Ipv4Addr>;
+    let mut add = |pattern: &'static str, plane: &str, action: Action<Ggsn>| {
+        let take_back = if pattern.starts_with("no ") { "Take back\n" } else { "" };
+        let address = if take_back.is_empty() { "\nThe address" } else { "" };
+        let help = format!(
+            "{take_back}GTP\nThe address that SGSNs are told for {plane}, 'gtp bind-ip' by default{address}"
+        );
+        grammar.add(&[Node::Ggsn], pattern, &help, action);
+    };
+    fn set(edit: &mut GgsnEdit<'_>, place: Place) -> Result<(), CommandError> {
+        let address = gtp::unicast(edit.args, 0)?;
+        ggsn_here(edit).map(|ggsn| *place(ggsn) = Some(address))
+    }
+    let control = |edit: &mut GgsnEdit<'_>| set(edit, |ggsn| &mut ggsn.control_ip);
+    add("gtp control-ip A.B.C.D", "signalling", Action::Set(control));
+    let none = |edit: &mut GgsnEdit<'_>| ggsn_here(edit).map(|ggsn| ggsn.control_ip = None);
+    add("no gtp control-ip", "signalling", Action::Set(none));
+    let user = |edit: &mut GgsnEdit<'_>| set(edit, |ggsn| &mut ggsn.user_ip);
+    add("gtp user-ip A.B.C.D", "G-PDUs", Action::Set(user));
+    let none = |edit: &mut GgsnEdit<'_>| ggsn_here(edit).map(|ggsn| ggsn.user_ip = None);
+    add("no gtp user-ip", "G-PDUs", Action::Set(none));
 }
 
 fn install_apns(grammar: &mut Grammar<Ggsn>) {

@@ -11,7 +11,10 @@ pub(super) fn ggsn(ggsn: &GgsnInstance, text: &mut ConfigText) {
         optional(text, "gtp state-dir", ggsn.gtp_state_dir.as_ref());
         optional(text, "store", ggsn.store.as_ref());
         optional(text, "gtp bind-ip", ggsn.gtp_bind_ip);
+        optional(text, "gtp control-ip", ggsn.control_ip);
+        optional(text, "gtp user-ip", ggsn.user_ip);
         ggsn.gn.write("gtp bind-ipv6", text);
+        ggsn.code_points.write(text);
         if ggsn.user_plane != UserPlane::default() {
             text.line(format_args!("user-plane {}", ggsn.user_plane));
         }
