@@ -113,7 +113,7 @@ pub use gannet_trace::lines::{LineStatus, LineWriter};
 pub use gateway::{ForwardingConfig, ForwardingMode, ForwardingNetwork, ForwardingReport};
 pub use history::{DROPS_PER_MOBILE, DropHistory, Happened};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
-pub use kernel_tables::{KernelTables, NextHop};
+pub use kernel_tables::{KernelTables, NextHop, TableNews};
 pub use messages::{Arrived, Messages};
 pub use not_forwarded::NotForwarded;
 pub use outside::Outside;
