@@ -1,6 +1,7 @@
 //! What an operator asks of a running edge router, and what it counts.
 
 use super::plan::Names;
+use super::user_plane;
 use crate::node::show as common;
 use core::fmt::Write as _;
 use gannet_machine::drops::Drop;
@@ -18,7 +19,14 @@ pub fn execute(
     out: &mut String,
 ) {
     if *operation == EdgeOperation::ShowDrops {
-        return common::drops(access, out);
+        common::drops(access, out);
+        for (drop, count) in access.kernel_path().drops().into_iter().filter(|(_, count)| *count > 0) {
+            let _ = write!(out, "{}", gannet_ops::view::DropCount { drop, count });
+        }
+        return;
+    }
+    if *operation == EdgeOperation::ShowUserPlane {
+        return user_plane::show(machine, access, out);
     }
     let Some(edge) = access.look_at(machine) else { return };
     match operation {
@@ -29,7 +37,7 @@ pub fn execute(
             }
         }
         EdgeOperation::ShowRules => show_rules(edge, names, out),
-        EdgeOperation::ShowDrops => {}
+        EdgeOperation::ShowDrops | EdgeOperation::ShowUserPlane => {}
     }
 }
 
@@ -126,13 +134,16 @@ pub fn groups(
     access: &mut Access<'_>,
     groups: &mut Vec<Group>,
 ) -> bool {
+    let reports = access.packet_reports(machine);
     let Some(edge) = access.look_at(machine) else { return false };
     let Some(place) = part.checked_sub(1) else {
         groups.push(node_group(edge));
         return true;
     };
     let Some(interface) = edge.interfaces().get(place) else { return false };
-    groups.push(interface_group(interface));
+    let mut group = interface_group(interface);
+    reports.get(place).into_iter().for_each(|report| user_plane::count(report, &mut group));
+    groups.push(group);
     for (number, name) in names.all() {
         groups.extend(interface.stream(number).map(|stream| stream_group(interface.name(), name, &stream)));
     }

@@ -61,6 +61,7 @@ pub struct Plan {
     pub(super) config: EdgeConfig,
     pub(super) names: Names,
     pub(super) frames: usize,
+    pub(super) user_plane: ops::UserPlane,
 }
 
 /// What a configuration means.
@@ -77,14 +78,14 @@ pub fn plan(config: &ops::EdgeConfig, remarks: &mut Vec<String>) -> Result<Plan,
         }
     }
     let rules = rules(config, &mut names)?;
-    let flows = config.flows as usize;
+    let (flows, user_plane) = (config.flows as usize, config.user_plane);
     let config = EdgeConfig { interfaces, rules, flows, seed: 0 };
     // The router has the last word about its interfaces.
     Edge::new(Instant::ZERO, config.clone()).map_err(|(at, error)| {
         let name = config.interfaces.get(at).map_or("", |interface| &interface.name);
         format!("interface {name}: {error}")
     })?;
-    Ok(Plan { config, names, frames: frames.min(FRAMES_MAX) })
+    Ok(Plan { config, names, frames: frames.min(FRAMES_MAX), user_plane })
 }
 
 /// kbit/s in octets/s.
@@ -183,7 +184,9 @@ pub fn reconfigure(
     out: &mut String,
 ) -> Result<(), CommandError> {
     if later(old, new) {
-        out.push_str("What concerns interfaces, pools and tables holds from the next start on.\n");
+        out.push_str(
+            "What concerns interfaces, pools, tables and the user plane holds from the next start on.\n",
+        );
     }
     let now = access.now();
     let Some(edge) = access.machine(machine) else { return Ok(()) };
@@ -244,7 +247,7 @@ fn later(old: &ops::EdgeConfig, new: &ops::EdgeConfig) -> bool {
         };
         config.interfaces.iter().map(of).collect()
     };
-    old.flows != new.flows || fixed(old) != fixed(new)
+    (old.flows, old.user_plane) != (new.flows, new.user_plane) || fixed(old) != fixed(new)
 }
 
 #[cfg(test)]
@@ -297,5 +300,6 @@ mod tests {
         assert!(differs("  rate 2000\n", ""));
         assert!(differs("  rate 2000\n", "  rate 2000\n  overhead 40\n"));
         assert!(differs("interface lan", "flows 9\n interface lan"));
+        assert!(differs("interface lan", "user-plane socket\n interface lan"));
     }
 }

@@ -6,6 +6,7 @@ mod commands;
 mod common;
 mod debian;
 mod edge;
+mod edge_rings;
 mod end_to_end;
 mod internet;
 mod interop;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
             [
                 debian::CASES,
                 edge::CASES,
+                edge_rings::CASES,
                 internet::CASES,
                 interop::CASES,
                 ip_sns::CASES,

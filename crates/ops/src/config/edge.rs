@@ -2,8 +2,10 @@
 
 mod commands;
 mod rule;
+mod user_plane;
 
 pub use rule::{Network, Outcome, Rule};
+pub use user_plane::UserPlane;
 
 use super::{Common, ConfigText};
 use crate::config::Element;
@@ -29,6 +31,8 @@ pub const EF_WEIGHT: u8 = 50;
 pub struct EdgeConfig {
     /// What every element has.
     pub common: Common,
+    /// How packets come and leave.
+    pub user_plane: UserPlane,
     /// Flows that the fast path remembers.
     pub flows: u32,
     /// The interfaces, in their order in the file.
@@ -39,7 +43,13 @@ pub struct EdgeConfig {
 
 impl Default for EdgeConfig {
     fn default() -> Self {
-        Self { common: Common::default(), flows: FLOWS, interfaces: Vec::new(), rules: BTreeMap::new() }
+        Self {
+            common: Common::default(),
+            user_plane: UserPlane::default(),
+            flows: FLOWS,
+            interfaces: Vec::new(),
+            rules: BTreeMap::new(),
+        }
     }
 }
 
@@ -156,6 +166,8 @@ pub enum EdgeOperation {
     ShowStreams,
     /// `show rules`: the rules in force.
     ShowRules,
+    /// `show user-plane`: how packets come and leave.
+    ShowUserPlane,
     /// `show drops`: a [`crate::view::DropCount`] for each.
     ShowDrops,
 }
