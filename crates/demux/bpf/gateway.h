@@ -9,6 +9,7 @@
 #ifndef GANNET_GATEWAY_H
 #define GANNET_GATEWAY_H
 
+#include "address.h"
 #include "counting.h"
 #include "parse.h"
 #include "teid.h"
@@ -25,8 +26,6 @@
 
 #define TCP_FLAGS 13
 #define TCP_SYN 2
-#define IP_HOP_BY_HOP 0
-#define IP_DF 0x4000
 #define OUTER_TTL 64
 #define POOLS_MAX 8
 
@@ -247,22 +246,6 @@ static __always_inline int read_v6(void *ip, void *end, __u8 flags, struct inner
 	inner->destination_v6[0] = *(__u64 *)(ip + 24);
 	inner->destination_v6[1] = *(__u64 *)(ip + 32);
 	return FOUND;
-}
-
-/* Of this network, of this machine, to many or reserved: what is no address of one station elsewhere. */
-static __always_inline int is_odd_v4(__be32 address)
-{
-	__u8 first = bpf_ntohl(address) >> 24;
-
-	return first == 0 || first == 127 || first >= 224;
-}
-
-/* Link-local (fe80::/10) or to many (ff00::/8), by the first 64 bits. */
-static __always_inline int stays_on_link(__u64 high)
-{
-	__be16 first = high;
-
-	return (first & bpf_htons(0xffc0)) == bpf_htons(0xfe80) || (first & bpf_htons(0xff00)) == bpf_htons(0xff00);
 }
 
 /* What a router does to a packet that it passes on; there is a hop left. */

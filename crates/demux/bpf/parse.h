@@ -19,6 +19,7 @@
 #include "layout.h"
 
 #define VLAN_TAG 4
+#define IP_DF 0x4000
 #define IP_FRAGMENT 0x3fff /* offset and more fragments */
 
 /* Keeps the compiler from a form of what follows that the verifier does not follow, arithmetic on the end of the packet. */

@@ -5,6 +5,7 @@
 //!   and gives the rest to the AF_XDP socket of its receive queue and [`Ring`].
 //! * [`Uplink`] is the program for Gb: it finds the mobile of each LL-PDU.
 //! * [`gateway`] is the user plane of a GGSN: programs for Gn and Gi that forward by themselves.
+//! * [`edge`] is the program of an edge router.
 //! * [`device`] has those sockets: [`xsk`] with its [`rings`], over one [`umem`] for all interfaces.
 //! * [`reuseport`] decides the same at UDP sockets, for machines without XDP.
 //! * [`model`] says the same in safe Rust. A test gives both the same frames; the simulator uses the model.
@@ -30,6 +31,7 @@
 pub mod bpf;
 mod deciding;
 pub mod device;
+pub mod edge;
 pub mod exchange;
 pub mod gateway;
 mod kernel;

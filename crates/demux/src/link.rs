@@ -61,9 +61,13 @@ const GSTRING_LEN: usize = 32;
 const ETHTOOL_STXCSUM: u32 = 0x17;
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
 const ETHTOOL_GSTATS: u32 = 0x1d;
+const ETHTOOL_GTXCSUM: u32 = 0x16;
+const ETHTOOL_GFLAGS: u32 = 0x25;
+const ETHTOOL_GGRO: u32 = 0x2b;
 const ETHTOOL_SGRO: u32 = 0x2c;
 const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETH_SS_STATS: u32 = 1;
+const ETH_FLAG_RXVLAN: u32 = 1 << 8;
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 
 /// One request of ethtool's: `words` begins with its fixed part, and has room for the answer.
@@ -141,6 +145,34 @@ pub fn set_offload(name: &str, offload: Offload, on: bool) -> io::Result<()> {
     };
     // struct ethtool_value: cmd, data.
     ethtool(&any_socket()?, name, &mut [pair(command, u32::from(on))])
+}
+
+/// Whether one is on, as `ethtool -k` says.
+///
+/// # Errors
+/// Where there is no such interface, or it does not say.
+pub fn offload(name: &str, offload: Offload) -> io::Result<bool> {
+    let command = match offload {
+        Offload::Receive => ETHTOOL_GGRO,
+        Offload::Checksums => ETHTOOL_GTXCSUM,
+    };
+    Ok(value(name, command)? != 0)
+}
+
+/// Whether the driver takes VLAN tags off what arrives (`rx-vlan-offload`): programs of XDP do not see them then.
+///
+/// # Errors
+/// Where there is no such interface, or it does not say.
+pub fn takes_tags_off(name: &str) -> io::Result<bool> {
+    Ok(value(name, ETHTOOL_GFLAGS)? & ETH_FLAG_RXVLAN != 0)
+}
+
+/// What a request answers that has a `struct ethtool_value`: cmd, data.
+fn value(name: &str, command: u32) -> io::Result<u32> {
+    let mut words = [pair(command, 0)];
+    ethtool(&any_socket()?, name, &mut words)?;
+    let [[.., a, b, c, d]] = words.map(u64::to_ne_bytes);
+    Ok(u32::from_ne_bytes([a, b, c, d]))
 }
 
 /// The monotonic clock in ns, the one of `bpf_ktime_get_ns`.

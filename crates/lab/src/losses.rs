@@ -25,7 +25,7 @@ pub enum Place {
 pub const fn place(drop: Drop) -> Place {
     use Drop as D;
     match drop {
-        D::RtReceiveMalformed | D::RtReceiveTooLong | D::DemuxUnknownContext | D::DemuxStaleGeneration | D::DemuxBlocked
+        D::RtReceiveMalformed | D::RtReceiveOverrun | D::RtReceiveTooLong | D::DemuxUnknownContext | D::DemuxStaleGeneration | D::DemuxBlocked
         | D::DemuxOverRate | D::DemuxQueueFull | D::DemuxBadIpChecksum | D::DemuxBadUdpChecksum
         | D::DemuxMalformed | D::DemuxRingFull | D::DemuxFillEmpty | D::FlowQueueFull
         | D::FlowQueueCellFull | D::FlowQueueNodeFull | D::FlowQueueContextGone | D::FlowQueuePushedOut

@@ -151,6 +151,12 @@ impl Access<'_> {
         self.io.flow_counters(name)
     }
 
+    /// How packets come through the devices of a machine, in the order in which they were joined.
+    #[must_use]
+    pub fn packet_reports<M>(&self, id: MachineId<M>) -> Vec<crate::PacketReport> {
+        self.io.packet_reports(id.index)
+    }
+
     /// What forwards a machine's packets at the driver, and what it has done; `None` where the machine does it itself.
     #[must_use]
     pub fn forwarding<M>(&self, id: MachineId<M>) -> Option<crate::ForwardingReport> {

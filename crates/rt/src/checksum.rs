@@ -1,5 +1,7 @@
 //! The checksum that a sender's kernel has left to its device (`TP_STATUS_CSUMNOTREADY`), finished in its place.
 
+use crate::inet::{fold, sum_of};
+
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
@@ -28,6 +30,27 @@ pub fn finish_checksum(packet: &mut [u8]) -> bool {
     let Some(field) = segment.get_mut(at..at + 2) else { return false };
     field.copy_from_slice(&sum);
     true
+}
+
+/// Does the checksum of TCP or UDP look like one that was left to a device: the sum of the pseudo-header alone? One right checksum in
+/// 65,536 looks so too; finishing it does no harm.
+pub(crate) fn is_unfinished(packet: &[u8]) -> bool {
+    let Some((protocol, start, end)) = segment(packet) else { return false };
+    let (at, addresses) = match (protocol, packet.first().map(|first| first >> 4)) {
+        (TCP, Some(4)) => (16, 12..20),
+        (UDP, Some(4)) => (6, 12..20),
+        (TCP, _) => (16, 8..40),
+        (UDP, _) => (6, 8..40),
+        _ => return false,
+    };
+    let is_fragment =
+        addresses.end == 20 && packet.get(6..8).is_none_or(|field| field != [0, 0] && field != [0x40, 0]);
+    let Some(field) = packet.get(start..end).and_then(|segment| segment.get(at..at + 2)) else {
+        return false;
+    };
+    let Some(addresses) = packet.get(addresses) else { return false };
+    let len = u32::try_from(end - start).unwrap_or(0);
+    !is_fragment && field == fold(sum_of(addresses) + u32::from(protocol) + len).to_be_bytes()
 }
 
 /// The protocol, and where its header begins and the packet ends.
@@ -72,6 +95,28 @@ mod tests {
             sum = (sum & 0xffff) + (sum >> 16);
         }
         assert_eq!(sum, 0xffff);
+    }
+
+    #[test]
+    fn what_a_sender_left_to_its_device_is_told_from_the_rest() {
+        let mut packet = datagram();
+        assert!(!is_unfinished(&packet), "none at all");
+        let [.., high, low] = pseudo().to_be_bytes();
+        packet[26..28].copy_from_slice(&[high, low]);
+        assert!(is_unfinished(&packet));
+        for (at, octet) in [(6, 0x20), (7, 1), (9, 1), (17, 9)] {
+            let mut other = packet.clone();
+            other[at] = octet;
+            assert!(!is_unfinished(&other), "{at}");
+        }
+        assert!(finish_checksum(&mut packet) && !is_unfinished(&packet));
+        // TCP over IPv6, from ::1 to ::2, with nothing behind its header.
+        let mut packet = [vec![0x60, 0, 0, 0, 0, 20, TCP, 64], vec![0; 52]].concat();
+        (packet[23], packet[39], packet[57]) = (1, 2, 1 + 2 + TCP + 20);
+        assert!(is_unfinished(&packet));
+        packet[57] += 1;
+        assert!(!is_unfinished(&packet));
+        (0..28).for_each(|len| assert!(!is_unfinished(&packet[..len])));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::busy::{Busy, BusyPoll};
 use crate::driver::{AnyDriver, Driver};
 use crate::gateway::{ForwardingConfig, ForwardingReport};
 use crate::ingress::{IngressConfig, IngressReport, OutputConfig, OutputReport};
-use crate::io::{ENDPOINT_TOKENS, Io, MONITOR, RINGS, capture, make_frames};
+use crate::io::{ENDPOINT_TOKENS, Io, MONITOR, PacketRings, RINGS, capture, make_frames};
 use crate::log::LogSink;
 use crate::outside::Outside;
 use crate::signals::Signals;
@@ -251,6 +251,20 @@ impl EventLoop {
         record_as: Option<&str>,
     ) -> io::Result<()> {
         self.io.attach_packets(machine.index, port, device, record_as)
+    }
+
+    /// Has those packets of a device, joined by [`EventLoop::attach_packets`], come and leave by AF_XDP which the kernel would forward
+    /// between the devices of the machine. All others come as before. Where the device goes and returns, so do its rings.
+    ///
+    /// # Errors
+    /// A sentence: what the machine does not permit. The device stays as it was.
+    pub fn attach_packet_rings<M>(
+        &mut self,
+        machine: MachineId<M>,
+        port: Port,
+        rings: PacketRings,
+    ) -> Result<(), String> {
+        self.io.attach_packet_rings(machine.index, port, rings)
     }
 
     /// Joins a TUN device to a port of a machine: see [`Outside::attach_tun`].

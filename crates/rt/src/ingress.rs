@@ -363,7 +363,7 @@ impl Io {
         let record = self.interface(config.udp.record_as.as_deref());
         let target = Target { machine, port, record, program, deliver };
         let wanted = Some((config.rings(), config.empty, target));
-        let place = self.want(&link, wanted, 0, address.ip()).inspect_err(|_| {
+        let place = self.want(&link, wanted, 0, Some(address.ip())).inspect_err(|_| {
             if let Some(xdp) = &mut self.xdp {
                 xdp.programs.truncate(program);
             }
@@ -417,7 +417,7 @@ impl Io {
         };
         let xdp = self.xdp()?;
         let link = device_of(&mut xdp.netlink, address.ip())?;
-        let place = self.want(&link, None, config.ring, address.ip())?;
+        let place = self.want(&link, None, config.ring, Some(address.ip()))?;
         if let Some(pages) = self.xdp.as_mut().and_then(|xdp| xdp.pages.as_mut()) {
             pages.towards(place);
         }
@@ -428,7 +428,7 @@ impl Io {
     }
 
     /// What all AF_XDP devices have in common, made when it is first asked for.
-    fn xdp(&mut self) -> Result<&mut Xdp, String> {
+    pub(crate) fn xdp(&mut self) -> Result<&mut Xdp, String> {
         if self.xdp.is_none() {
             let umem = self.umem.take().ok_or("no frames were set aside for it (ring_frames)")?;
             let xdp = Xdp::new(umem, self.frames.clone());
@@ -452,12 +452,12 @@ impl Io {
         }
     }
 
-    fn want(
+    pub(crate) fn want(
         &mut self,
         link: &Link,
         rx: Option<(ByRing<u32>, u32, Target)>,
         tx: u32,
-        address: IpAddr,
+        address: Option<IpAddr>,
     ) -> Result<usize, String> {
         let place = self.xdp()?.want(link, rx, tx, address)?;
         self.poll_rings(place);
@@ -483,7 +483,11 @@ pub(crate) fn device_of(netlink: &mut Netlink, address: IpAddr) -> Result<Link, 
     }
     let index = netlink.device_of(address).map_err(|error| format!("rtnetlink: {error}"))?;
     let index = index.ok_or_else(|| format!("no device has the address {address}"))?;
-    let link = netlink.link(index).ok().flatten().ok_or("the device has just gone")?;
+    usable(netlink.link(index).ok().flatten().ok_or("the device has just gone")?)
+}
+
+/// A device that is up and of the Ethernet kind.
+pub(crate) fn usable(link: Link) -> Result<Link, String> {
     if link.address.is_none_or(|address| address == [0; 6]) {
         return Err(format!("{} is no Ethernet device", link.name));
     }

@@ -1,11 +1,15 @@
 //! The kernel's routes and neighbours for a router of ours, and the promise that the kernel does not forward the same packets.
 
+mod news;
+
 use crate::netlink::{Monitor, Neighbour, Netlink};
 use core::net::IpAddr;
 use gannet_machine::EthernetAddress;
 use mio::event::Source;
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
+use news::Seen;
+pub use news::TableNews;
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -32,6 +36,7 @@ pub enum NextHop {
 pub struct KernelTables {
     netlink: Netlink,
     monitor: Monitor,
+    seen: Seen,
 }
 
 impl KernelTables {
@@ -40,7 +45,7 @@ impl KernelTables {
     /// # Errors
     /// What the operating system says.
     pub fn open() -> io::Result<Self> {
-        Ok(Self { netlink: Netlink::open()?, monitor: Monitor::open()? })
+        Ok(Self { netlink: Netlink::open()?, monitor: Monitor::open()?, seen: Seen::default() })
     }
 
     /// Where the kernel sends packets to `destination`, by its main rules: those for one incoming device are not asked for.
@@ -48,7 +53,11 @@ impl KernelTables {
         let Some((device, station)) = self.netlink.route(destination) else { return NextHop::Kernel };
         let Ok(Some(link)) = self.netlink.link(device) else { return NextHop::Kernel };
         let mtu = u16::try_from(link.mtu).unwrap_or(u16::MAX);
-        let hop = |octets| NextHop::Station { device, station: EthernetAddress(octets), mtu };
+        let seen = &mut self.seen;
+        let mut hop = |octets| {
+            seen.answered(device, station, EthernetAddress(octets));
+            NextHop::Station { device, station: EthernetAddress(octets), mtu }
+        };
         match self.netlink.neighbour(device, station) {
             Neighbour::Valid(octets) => hop(octets),
             Neighbour::Stale(octets) => {
@@ -68,9 +77,16 @@ impl KernelTables {
         self.netlink.link_named(name).ok()?.map(|link| link.index)
     }
 
-    /// Takes note of the news: something has changed.
-    pub fn clear(&self) {
-        let _ = self.monitor.clear();
+    /// What has changed since the last call, of what was asked for or may have been. What the kernel says again without a change is no
+    /// news.
+    pub fn news(&mut self) -> Vec<TableNews> {
+        self.seen.news(&self.monitor)
+    }
+
+    /// Has the kernel look whether the neighbours on a device are still there whose addresses are perhaps out of date: it does not see
+    /// that packets leave to them.
+    pub fn confirm_neighbours(&mut self, device: u32) {
+        self.netlink.confirm_neighbours(device);
     }
 }
 

@@ -49,7 +49,7 @@ const NTF_USE: u8 = 1;
 const FLAG_CREATE: u16 = 0x400;
 const NUD_STALE: u16 = 0x04;
 /// REACHABLE, DELAY, PROBE, NOARP, PERMANENT.
-const NUD_VALID: u16 = 0x02 | 0x08 | 0x10 | 0x40 | 0x80;
+pub(crate) const NUD_VALID: u16 = 0x02 | 0x08 | 0x10 | 0x40 | 0x80;
 
 /// A socket for questions.
 #[derive(Debug)]
@@ -266,21 +266,28 @@ impl Monitor {
 
     /// Reads all that is there, what it was being asked for anew. True where more than neighbours has changed.
     pub(crate) fn clear(&self) -> bool {
-        let mut octets = [0; 8192];
         let mut links = false;
+        let all = self.read(|kind, _| links |= !matches!(kind, libc::RTM_NEWNEIGH | libc::RTM_DELNEIGH));
+        links || !all
+    }
+
+    /// Gives each message that is there, its type and what follows its header, to `tell`; false where some were lost, as too much has
+    /// changed for the socket's buffer.
+    pub(crate) fn read(&self, mut tell: impl FnMut(u16, &[u8])) -> bool {
+        let mut octets = [0; 8192];
+        let mut all = true;
         loop {
             match (&self.0).read(&mut octets) {
-                Ok(0) => return links,
+                Ok(0) => return all,
                 Ok(len) => {
                     let mut rest = octets.get(..len).unwrap_or_default();
-                    while let Some((kind, _, more)) = message(rest) {
-                        links |= !matches!(kind, libc::RTM_NEWNEIGH | libc::RTM_DELNEIGH);
+                    while let Some((kind, body, more)) = message(rest) {
+                        tell(kind, body);
                         rest = more;
                     }
                 }
-                // Too much has changed for its buffer: that is a change too.
-                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => links = true,
-                Err(_) => return links,
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => all = false,
+                Err(_) => return all,
             }
         }
     }
@@ -340,7 +347,7 @@ fn open(protocol: libc::c_int) -> io::Result<Socket> {
     Socket::new(Domain::from(libc::AF_NETLINK), Type::RAW, Some(Protocol::from(protocol)))
 }
 
-fn field<const N: usize>(octets: &[u8], at: usize) -> Option<[u8; N]> {
+pub(crate) fn field<const N: usize>(octets: &[u8], at: usize) -> Option<[u8; N]> {
     octets.get(at..)?.first_chunk::<N>().copied()
 }
 
@@ -353,7 +360,7 @@ fn message(octets: &[u8]) -> Option<(u16, &[u8], &[u8])> {
 }
 
 /// The attributes behind the first `at` octets.
-fn attributes(octets: &[u8], at: usize) -> impl Iterator<Item = (u16, &[u8])> {
+pub(crate) fn attributes(octets: &[u8], at: usize) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = octets.get(at..).unwrap_or_default();
     core::iter::from_fn(move || {
         let len = usize::from(u16::from_ne_bytes(field(rest, 0)?));
@@ -417,7 +424,7 @@ fn family_of(address: IpAddr) -> u8 {
     u8::try_from(family).unwrap_or(0)
 }
 
-fn address_of(octets: &[u8]) -> Option<IpAddr> {
+pub(crate) fn address_of(octets: &[u8]) -> Option<IpAddr> {
     match octets.len() {
         4 => field::<4>(octets, 0).map(|octets| Ipv4Addr::from(octets).into()),
         16 => field::<16>(octets, 0).map(|octets| Ipv6Addr::from(octets).into()),
@@ -426,19 +433,22 @@ fn address_of(octets: &[u8]) -> Option<IpAddr> {
 }
 
 /// What a message says of a device.
-struct LinkNews<'a> {
-    index: u32,
-    name: &'a [u8],
-    address: Option<[u8; 6]>,
-    mtu: usize,
-    up: bool,
+pub(crate) struct LinkNews<'a> {
+    pub(crate) index: u32,
+    pub(crate) name: &'a [u8],
+    pub(crate) address: Option<[u8; 6]>,
+    pub(crate) mtu: usize,
+    pub(crate) up: bool,
+    /// Its other end is there.
+    pub(crate) running: bool,
 }
 
-fn link_news(body: &[u8]) -> Option<LinkNews<'_>> {
+pub(crate) fn link_news(body: &[u8]) -> Option<LinkNews<'_>> {
     let index = u32::from_ne_bytes(field(body, 4)?);
     let flags = u32::from_ne_bytes(field(body, 8)?);
-    let up = flags & u32::try_from(libc::IFF_UP).unwrap_or(1) != 0;
-    let mut news = LinkNews { index, name: &[], address: None, mtu: 0, up };
+    let has = |flag: i32| flags & u32::try_from(flag).unwrap_or(0) != 0;
+    let (up, running) = (has(libc::IFF_UP), has(libc::IFF_RUNNING));
+    let mut news = LinkNews { index, name: &[], address: None, mtu: 0, up, running };
     for (kind, value) in attributes(body, 16) {
         match kind {
             libc::IFLA_IFNAME => news.name = value.split(|octet| *octet == 0).next().unwrap_or_default(),
@@ -453,7 +463,7 @@ fn link_news(body: &[u8]) -> Option<LinkNews<'_>> {
 }
 
 fn link_of(body: &[u8]) -> Option<Link> {
-    let LinkNews { index, name, address, mtu, up } = link_news(body)?;
+    let LinkNews { index, name, address, mtu, up, .. } = link_news(body)?;
     let name = String::from_utf8(name.to_vec()).unwrap_or_default();
     let rx_queues = rx_queues(&name);
     Some(Link { index, name, address, mtu, up, rx_queues })

@@ -3,7 +3,9 @@
 use crate::netlink::Link;
 use crate::xdp::Steering;
 use gannet_demux::bpf::XdpMode;
+use gannet_demux::edge::EdgeProgram;
 use gannet_demux::exchange::Exchange;
+use gannet_demux::link::{Offload, offload, set_offload};
 use gannet_demux::{AtDriver, ByRing, Classifier, Config, FlowCounters, Totals, Uplink, UplinkConfig};
 use gannet_proto::classifier::RuleChange;
 use std::os::fd::BorrowedFd;
@@ -102,5 +104,62 @@ impl<P: AtDriver + Exchanging> Steering for XdpProgram<P> {
 
     fn of_flow(&self, name: u32) -> Option<FlowCounters> {
         self.0.of_flow(name)
+    }
+}
+
+/// The program of an edge router, which knows no rules.
+#[derive(Debug)]
+pub(crate) struct EdgeSteering(pub(crate) EdgeProgram);
+
+impl Steering for EdgeSteering {
+    fn apply(&mut self, _change: &RuleChange) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn attach(&mut self, link: &Link) -> Result<(), String> {
+        self.renew(link);
+        // A veth begins to join packets when a program is set, and what is joined fits no frame of ours.
+        let joins = offload(&link.name, Offload::Receive);
+        let attached = self.0.attach(link.index, XdpMode::Native);
+        attached.map_err(|error| format!("{}: {error}", link.name))?;
+        if joins.is_ok_and(|joins| !joins) {
+            let _ = set_offload(&link.name, Offload::Receive, false);
+        }
+        Ok(())
+    }
+
+    fn detach(&mut self, ifindex: u32) {
+        self.0.detach(ifindex);
+    }
+
+    fn set_sockets(&mut self, queue: u32, sockets: ByRing<Option<BorrowedFd<'_>>>) -> Result<(), String> {
+        let [.., socket] = sockets;
+        self.0.set_socket(queue, socket).map_err(|error| error.to_string())
+    }
+
+    fn exchange(&mut self, _rings: ByRing<u32>, _empty: u32) -> Option<Result<Exchange, String>> {
+        None
+    }
+
+    fn contexts(&self) -> usize {
+        0
+    }
+
+    fn lend_clock(&self, _now_ns: u64) {}
+
+    fn totals(&self) -> Totals {
+        Totals::default()
+    }
+
+    fn of_flow(&self, _name: u32) -> Option<FlowCounters> {
+        None
+    }
+
+    fn renew(&mut self, link: &Link) {
+        self.0.set_station(link.address.unwrap_or_default());
+    }
+
+    fn router(&self) -> Option<&EdgeProgram> {
+        Some(&self.0)
     }
 }

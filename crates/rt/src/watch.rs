@@ -3,7 +3,7 @@
 use crate::busy::BusyPoll;
 use crate::ingress::{Backend, OutputWay};
 use crate::io::{Io, Kind};
-use crate::netlink::Monitor;
+use crate::netlink::{LOOK_EVERY, Monitor};
 use crate::page_exchange::{ExchangeReport, PageExchange};
 use crate::xdp::Change;
 use core::net::SocketAddr;
@@ -113,6 +113,10 @@ impl Io {
         if self.reconnect_at.is_some_and(|at| at <= self.now) {
             self.reconnect();
         }
+        if self.now >= self.count_lost_at {
+            self.count_lost_at = self.now + LOOK_EVERY;
+            self.count_lost_packets();
+        }
         let mut links_changed = false;
         if core::mem::take(&mut self.tables_changed) {
             links_changed = self.monitor.as_ref().is_some_and(Monitor::clear);
@@ -203,7 +207,7 @@ impl Io {
 
     /// Does a frame wait that its device did not take?
     pub(crate) fn has_unsent(&self) -> bool {
-        self.xdp.as_ref().is_some_and(crate::xdp::Xdp::has_unsent)
+        self.xdp.as_ref().is_some_and(crate::xdp::Xdp::has_unsent) || self.has_unsent_packets()
     }
 
     pub(crate) fn flow_counters(&self, name: u32) -> Option<FlowCounters> {

@@ -13,6 +13,7 @@ use core::fmt;
 use core::net::IpAddr;
 use device::{fill, socket_error, spare_buffer};
 use gannet_demux::device::{Device, Received};
+use gannet_demux::edge::EdgeProgram;
 use gannet_demux::exchange::Exchange;
 use gannet_demux::umem::{Holder, Umem};
 use gannet_demux::xsk::{Queue, Statistics};
@@ -71,6 +72,12 @@ pub(crate) trait Steering {
     fn totals(&self) -> Totals;
     /// What it has counted for one flow, by its rule's name.
     fn of_flow(&self, name: u32) -> Option<FlowCounters>;
+    /// The link of its device may have another address or MTU.
+    fn renew(&mut self, _link: &Link) {}
+    /// The program of an edge router; `None` for one that classifies by rules.
+    fn router(&self) -> Option<&EdgeProgram> {
+        None
+    }
 }
 
 /// Where what arrives classified goes.
@@ -91,6 +98,11 @@ pub(crate) enum Deliver {
     Classified,
     /// As the datagram that it was, with its peer: the rings have but set it apart.
     Datagrams,
+    /// The IP packet, with the station that sent it; no metadata stands in front of the frame.
+    Packets {
+        /// The device is made of software, and senders on this machine leave checksums to it unfinished.
+        is_software: bool,
+    },
 }
 
 /// All of them, and the memory that they share.
@@ -142,7 +154,7 @@ impl Xdp {
         link: &Link,
         rx: Option<(ByRing<u32>, u32, Target)>,
         tx: u32,
-        address: IpAddr,
+        address: Option<IpAddr>,
     ) -> Result<usize, String> {
         let known = self.devices.iter().position(|device| device.link.name == link.name);
         let place = known.unwrap_or(self.devices.len());
@@ -173,10 +185,8 @@ impl Xdp {
             }
         }
         result?;
-        if let Some(device) =
-            self.devices.get_mut(place).filter(|device| !device.addresses.contains(&address))
-        {
-            device.addresses.push(address);
+        if let Some(device) = self.devices.get_mut(place) {
+            device.addresses.extend(address.filter(|address| !device.addresses.contains(address)));
         }
         Ok(place)
     }
@@ -243,6 +253,8 @@ impl Xdp {
             }
             // The commonest news, which concerns another device or an address, must not cost an allocation.
             if !failed && self.netlink.renew(&mut device.link) {
+                let program = device.target.and_then(|target| self.programs.get_mut(target.program));
+                program.into_iter().for_each(|program| program.renew(&device.link));
                 continue;
             }
             let link = self.netlink.link_named(&device.link.name).ok().flatten();
@@ -268,12 +280,12 @@ impl Xdp {
     // ------------------------------------------------------------------ receiving
 
     /// Takes up to one turn's share, which is smaller in a `hurry`, of each of these rings of each device. `take` gets the
-    /// packet's target, its metadata, and the frame with its Ethernet header.
+    /// packet's target, its metadata where the target wants PDUs, and the frame with its Ethernet header.
     pub(crate) fn receive(
         &mut self,
         rings: &[Ring],
         hurry: bool,
-        mut take: impl FnMut(Target, Metadata, Received),
+        mut take: impl FnMut(Target, Option<Metadata>, Received),
     ) -> usize {
         let Self { devices, umem, pool, pages, .. } = self;
         pages.iter_mut().for_each(PageExchange::decide);
@@ -288,10 +300,13 @@ impl Xdp {
             for (place, device) in devices.iter_mut().enumerate() {
                 let (Some(open), Some(target)) = (&mut device.sockets, device.target) else { continue };
                 let mut take = |received: Received| {
+                    if let Deliver::Packets { .. } = target.deliver {
+                        return take(target, None, received);
+                    }
                     let at = received.start.checked_sub(METADATA_LEN);
                     let octets = at.and_then(|at| received.buffer.get(at..)).and_then(<[u8]>::first_chunk);
                     match octets.and_then(Metadata::from_octets) {
-                        Some(metadata) => take(target, metadata, received),
+                        Some(metadata) => take(target, Some(metadata), received),
                         None => drop(pool.adopt(received.buffer, 0, 0)),
                     }
                 };
@@ -309,6 +324,7 @@ impl Xdp {
                     count += pages.receive(place, ring, most - count, || spare_buffer(pool), &mut take);
                 }
                 more |= count == most;
+                device.received += count as u64;
                 total += count;
             }
         }

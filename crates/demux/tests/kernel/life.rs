@@ -34,6 +34,7 @@ pub fn child() -> Option<ExitCode> {
         ["return", device, address, packets] => come_back(device, address, packets.parse().unwrap()),
         ["send", address] => send(address),
         ["gateway", frames] => crate::gateway::compare(frames.parse().unwrap()),
+        ["edge"] => crate::edge::judge(),
         ["rings"] => crate::rings::serve(),
         ["uplink"] => crate::rings::send(),
         ["rings-gn", high] => crate::rings::serve_gn(high.parse().unwrap()),

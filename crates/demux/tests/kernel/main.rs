@@ -5,6 +5,7 @@
 mod agreement;
 #[path = "../common/mod.rs"]
 mod common;
+mod edge;
 mod exchange;
 mod gateway;
 mod leaving;
@@ -32,6 +33,11 @@ const CASES: &[Case] = &[
     ("agreement::uplink_program_and_model_agree", KERNEL, agreement::uplink_program_and_model_agree),
     ("agreement::filter_and_model_agree", KERNEL, agreement::filter_and_model_agree),
     ("gateway::programs_and_model_agree", KERNEL, gateway::programs_and_model_agree),
+    (
+        "edge::what_the_kernel_would_forward_goes_to_the_ring",
+        &[Need::NetAdmin, Need::That(bpf::missing), Need::Program("ethtool")],
+        edge::what_the_kernel_would_forward_goes_to_the_ring,
+    ),
     ("rings::uplink_arrives_by_ring", KERNEL, rings::uplink_arrives_by_ring),
     ("rings::downlink_arrives_by_ring", KERNEL, rings::downlink_arrives_by_ring),
     ("exchange::what_arrives_is_in_its_slot", KERNEL, exchange::what_arrives_is_in_its_slot),

@@ -3,6 +3,7 @@
 mod operate;
 mod plan;
 mod tables;
+mod user_plane;
 
 use crate::node::streams::Names;
 use crate::node::{self, Node, Table};
@@ -12,7 +13,7 @@ use gannet_node::edge::Edge;
 use gannet_ops::config::edge as ops;
 use gannet_ops::grammar::CommandError;
 use gannet_ops::metrics::Group;
-use gannet_rt::{Access, EventLoop, KernelTables, MachineId, NotForwarded};
+use gannet_rt::{Access, EventLoop, KernelTables, LoopConfig, MachineId, NotForwarded};
 use plan::Plan;
 use std::rc::Rc;
 
@@ -41,6 +42,10 @@ impl Node for EdgeNode {
         0
     }
 
+    fn shape(plan: &Plan, options: &mut LoopConfig) {
+        options.ring_frames = user_plane::ring_frames(plan.user_plane, plan.config.interfaces.len());
+    }
+
     fn build(mut plan: Plan, _config: &ops::EdgeConfig, node: &mut EventLoop) -> Result<Self, String> {
         plan.config.seed = gannet_rt::seed().map_err(|error| format!("/dev/urandom: {error}"))?;
         let now = node.access().now();
@@ -61,6 +66,7 @@ impl Node for EdgeNode {
             let attached = node.attach_packets(machine, Port(at), name, Some(name.as_str()));
             attached.map_err(|error| format!("interface {name}: {}", node::in_use(&error)))?;
         }
+        user_plane::open(plan.user_plane, machine, &interfaces, node)?;
         let names: Vec<&str> = interfaces.iter().map(String::as_str).collect();
         let not_forwarded = NotForwarded::between(&names)
             .map_err(|error| format!("the kernel cannot be kept from forwarding (nf_tables): {error}"))?;

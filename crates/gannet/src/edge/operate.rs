@@ -1,5 +1,6 @@
 //! What an operator asks of a running edge router, and what it counts.
 
+use super::user_plane;
 use crate::node::show as common;
 use crate::node::streams::{self, Names};
 use core::fmt::Write as _;
@@ -19,7 +20,14 @@ pub fn execute(
     out: &mut String,
 ) {
     if *operation == EdgeOperation::ShowDrops {
-        return common::drops(access, out);
+        common::drops(access, out);
+        for (drop, count) in access.kernel_path().drops().into_iter().filter(|(_, count)| *count > 0) {
+            let _ = write!(out, "{}", gannet_ops::view::DropCount { drop, count });
+        }
+        return;
+    }
+    if *operation == EdgeOperation::ShowUserPlane {
+        return user_plane::show(machine, access, out);
     }
     let Some(edge) = access.look_at(machine) else { return };
     match operation {
@@ -30,7 +38,7 @@ pub fn execute(
             }
         }
         EdgeOperation::ShowRules => streams::show_rules(edge.rules(), names, out),
-        EdgeOperation::ShowDrops => {}
+        EdgeOperation::ShowDrops | EdgeOperation::ShowUserPlane => {}
     }
 }
 
@@ -61,6 +69,7 @@ pub fn groups(
     access: &mut Access<'_>,
     groups: &mut Vec<Group>,
 ) -> bool {
+    let reports = access.packet_reports(machine);
     let Some(edge) = access.look_at(machine) else { return false };
     let Some(place) = part.checked_sub(1) else {
         groups.push(node_group(edge));
@@ -68,7 +77,9 @@ pub fn groups(
     };
     let Some(interface) = edge.interfaces().get(place) else { return false };
     let labels = vec![("interface", interface.name().to_owned())];
-    groups.push(streams::way_group(&INTERFACE, labels.clone(), interface));
+    let mut group = streams::way_group(&INTERFACE, labels.clone(), interface);
+    reports.get(place).into_iter().for_each(|report| user_plane::count(report, &mut group));
+    groups.push(group);
     streams::stream_groups(&labels, interface, names, groups);
     part < edge.interfaces().len()
 }

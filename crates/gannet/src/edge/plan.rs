@@ -21,6 +21,7 @@ pub struct Plan {
     pub(super) config: EdgeConfig,
     pub(super) names: Names,
     pub(super) frames: usize,
+    pub(super) user_plane: ops::UserPlane,
 }
 
 /// What a configuration means.
@@ -36,14 +37,14 @@ pub fn plan(config: &ops::EdgeConfig, remarks: &mut Vec<String>) -> Result<Plan,
         }
     }
     let rules = rules(config, &mut names)?;
-    let flows = config.flows as usize;
+    let (flows, user_plane) = (config.flows as usize, config.user_plane);
     let config = EdgeConfig { interfaces, rules, flows, seed: 0 };
     // The router has the last word about its interfaces.
     Edge::new(Instant::ZERO, config.clone()).map_err(|(at, error)| {
         let name = config.interfaces.get(at).map_or("", |interface| &interface.name);
         format!("interface {name}: {error}")
     })?;
-    Ok(Plan { config, names, frames: frames.min(FRAMES_MAX) })
+    Ok(Plan { config, names, frames: frames.min(FRAMES_MAX), user_plane })
 }
 
 fn rules(config: &ops::EdgeConfig, names: &mut Names) -> Result<RuleBase, String> {
@@ -63,7 +64,7 @@ pub fn reconfigure(
     out: &mut String,
 ) -> Result<(), CommandError> {
     if later(old, new) {
-        out.push_str("What concerns interfaces and tables holds from the next start on.\n");
+        out.push_str("What concerns interfaces, tables and the user plane holds from the next start on.\n");
     }
     let now = access.now();
     let Some(edge) = access.machine(machine) else { return Ok(()) };
@@ -103,7 +104,7 @@ fn later(old: &ops::EdgeConfig, new: &ops::EdgeConfig) -> bool {
     let names = |config: &ops::EdgeConfig| -> Vec<String> {
         config.interfaces.iter().map(|interface| interface.name.clone()).collect()
     };
-    old.flows != new.flows || names(old) != names(new)
+    (old.flows, old.user_plane) != (new.flows, new.user_plane) || names(old) != names(new)
 }
 
 #[cfg(test)]
@@ -159,5 +160,6 @@ mod tests {
         assert!(!differs("  rate 2000\n", "  rate 2000\n  overhead 40\n"));
         assert!(differs("edge\n", "edge\n interface c\n"));
         assert!(differs("interface lan", "flows 9\n interface lan"));
+        assert!(differs("interface lan", "user-plane socket\n interface lan"));
     }
 }

@@ -1,6 +1,7 @@
 //! The edge router between two hosts in namespaces, beside the kernel's own forwarding.
 
 use crate::common::{GANNET, Node, file, said, wait_for};
+use gannet_demux::bpf::Held;
 use gannet_machine::EthernetAddress;
 use gannet_machine::frame::FramePool;
 use gannet_rig::NetworkNamespace;
@@ -9,29 +10,35 @@ use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir};
 
 pub const CASES: &[Case] = &[
-    ("an_edge_router_forwards_what_the_kernel_would", &[Need::NetAdmin, NFT], as_the_kernel),
-    ("an_interface_goes_and_comes_back", &[Need::NetAdmin, NFT], goes_and_comes),
-    ("nothing_of_a_killed_edge_router_is_left", &[Need::NetAdmin, NFT], killed),
-    ("rules_and_streams_change_while_packets_flow", &[Need::NetAdmin, NFT], live),
+    ("an_edge_router_forwards_what_the_kernel_would", SOCKETS, || as_the_kernel("socket")),
+    ("with_af_xdp_an_edge_router_forwards_what_the_kernel_would", RINGS, || as_the_kernel("xdp")),
+    ("an_interface_goes_and_comes_back", SOCKETS, || goes_and_comes("socket")),
+    ("with_af_xdp_an_interface_goes_and_comes_back", RINGS, || goes_and_comes("xdp")),
+    ("nothing_of_a_killed_edge_router_is_left", SOCKETS, || killed("auto")),
+    ("rules_and_streams_change_while_packets_flow", SOCKETS, live),
 ];
+
+/// What packet sockets need of the machine, and what AF_XDP needs beside it.
+pub const SOCKETS: &[Need] = &[Need::NetAdmin, NFT];
+pub const RINGS: &[Need] = &[Need::NetAdmin, NFT, Need::That(gannet_demux::bpf::missing)];
 
 const NFT: Need = Need::Program("nft");
 const VTY: &str = "127.0.0.1:4291";
 pub const LAN: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 2]);
-const PORT: u16 = 7777;
-const MARKER: &[u8] = b"the last one";
+pub const PORT: u16 = 7777;
+pub const MARKER: &[u8] = b"the last one";
 
 /// Two hosts, `near` and `far`, and the router between them, whose kernel forwards.
-struct Bed {
-    near: Netns,
-    far: Netns,
-    router: Netns,
-    directory: TempDir,
-    node: Option<Node>,
+pub struct Bed {
+    pub near: Netns,
+    pub far: Netns,
+    pub router: Netns,
+    pub directory: TempDir,
+    pub node: Option<Node>,
 }
 
 impl Bed {
-    fn new(label: &str) -> Self {
+    pub fn new(label: &str) -> Self {
         let name = |of: &str| format!("edge-{label}-{of}");
         let bed = Self {
             near: Netns::new(&name("near")),
@@ -99,15 +106,30 @@ impl Bed {
         }
     }
 
-    fn start(&mut self, more: &str) {
+    /// Starts the router; `more` follows the line of its interface `wan`.
+    pub fn start(&mut self, user_plane: &str, more: &str) {
+        self.spawn(user_plane, more);
+        wait_for("the answer of the VTY", || self.ask("show edge"));
+    }
+
+    /// The same, and does not wait for it.
+    pub fn spawn(&mut self, user_plane: &str, more: &str) {
         let text = format!(
-            "log stderr\n logging level set-all info\nedge\n interface lan\n interface wan\n{more}line vty\n no login\n"
+            "log stderr\n logging level set-all info\nedge\n user-plane {user_plane}\n interface lan\n interface wan\n{more}line vty\n no login\n"
         );
         let config = file(&self.directory, "edge.cfg", &text);
         let mut command = self.router.command(GANNET);
         command.args(["edge", "-c", &config]);
         self.node = Some(Node::spawn(&self.directory, "", command, "edge"));
-        wait_for("the answer of the VTY", || self.ask("show edge"));
+    }
+
+    /// Packets that the rings of all interfaces have received.
+    pub fn by_ring(&self) -> u64 {
+        let shown = self.vty(&["show user-plane"]);
+        let of = |line: &str| {
+            line.split_once(" packets received by its ring")?.0.rsplit(' ').next()?.parse::<u64>().ok()
+        };
+        shown.lines().filter_map(of).sum()
     }
 
     fn ask(&self, command: &str) -> Option<String> {
@@ -116,7 +138,7 @@ impl Bed {
     }
 
     /// What its VTY answers after it has done these commands.
-    fn vty(&self, commands: &[&str]) -> String {
+    pub fn vty(&self, commands: &[&str]) -> String {
         let output = self.session(commands);
         assert!(
             output.status.success(),
@@ -132,7 +154,7 @@ impl Bed {
         self.router.command(GANNET).args(["vty", VTY]).args(commands).output().unwrap()
     }
 
-    fn ping(&self) {
+    pub fn ping(&self) {
         let _ = self.near.run("ping", &["-c", "3", "-i", "0.01", "-W", "20", "10.0.2.1"]);
         let _ = self.near.run("ping", &["-6", "-c", "3", "-i", "0.01", "-W", "20", "fd00:2::1"]);
     }
@@ -160,7 +182,11 @@ impl Tap {
     }
 
     /// IP packets that have come, as far as they are wanted, until `enough`.
-    fn receive(&mut self, wanted: fn(&[u8]) -> bool, enough: impl Fn(&[Vec<u8>]) -> bool) -> Vec<Vec<u8>> {
+    pub fn receive(
+        &mut self,
+        wanted: fn(&[u8]) -> bool,
+        enough: impl Fn(&[Vec<u8>]) -> bool,
+    ) -> Vec<Vec<u8>> {
         let mut all = Vec::new();
         wait_for("the packets", || {
             all.extend(self.come(wanted));
@@ -201,7 +227,7 @@ fn udp(payload: &[u8]) -> Vec<u8> {
 }
 
 /// From near to far; no fragment of it is permitted where `whole`.
-fn ipv4(hops: u8, tos: u8, whole: bool, options: &[u8], payload: &[u8]) -> Vec<u8> {
+pub fn ipv4(hops: u8, tos: u8, whole: bool, options: &[u8], payload: &[u8]) -> Vec<u8> {
     let header_len = 20 + options.len();
     let len = u16::try_from(header_len + 8 + payload.len()).unwrap().to_be_bytes();
     let first = 0x40 | u8::try_from(header_len / 4).unwrap();
@@ -226,7 +252,7 @@ fn ipv6(hops: u8, class: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Packets of the test, and the fragments behind the first, by their identification.
-fn is_of_test(packet: &[u8]) -> bool {
+pub fn is_of_test(packet: &[u8]) -> bool {
     match packet[0] >> 4 {
         4 => packet[9] == 17 && packet[4..6] == [0x12, 0x34],
         _ => packet[6] == 17 && packet[40..42] == PORT.to_be_bytes(),
@@ -294,17 +320,27 @@ fn transfer(bed: &Bed) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     (forwarded, errors)
 }
 
-fn as_the_kernel() {
-    let mut bed = Bed::new("same");
+fn as_the_kernel(user_plane: &str) {
+    let mut bed = Bed::new(&format!("same-{user_plane}"));
     // All addresses of neighbours are known, so that none of both is ahead.
     bed.ping();
-    let by_kernel = transfer(&bed);
+    let mut by_kernel = transfer(&bed);
     assert!(by_kernel.0.len() > 10, "{}", by_kernel.0.len());
-    bed.start("");
+    bed.start(user_plane, "");
     bed.ping();
-    let by_edge = transfer(&bed);
+    let rings = user_plane == "xdp";
+    let before = if rings { bed.by_ring() } else { 0 };
+    let mut by_edge = transfer(&bed);
+    if rings {
+        // One has options, and comes by the packet socket: it may be ahead of the others.
+        by_edge.0.sort();
+        by_kernel.0.sort();
+        // All but that and what the kernel answers.
+        let expected = packets().len() + 2 - ERRORS - 1;
+        assert_eq!(bed.by_ring() - before, expected as u64, "{}", bed.vty(&["show user-plane"]));
+    }
     for (number, (edge, kernel)) in by_edge.0.iter().zip(&by_kernel.0).enumerate() {
-        assert_eq!(edge, kernel, "packet {number}");
+        assert!(edge == kernel, "packet {number}: {:02x?} and {:02x?}", &edge[..29], &kernel[..29]);
     }
     assert_eq!(by_edge.0.len(), by_kernel.0.len(), "each once");
     assert_eq!(by_edge.1, by_kernel.1, "the same errors");
@@ -312,40 +348,51 @@ fn as_the_kernel() {
     assert!(shown.contains(" 2 fragmented"), "{shown}");
 }
 
-fn goes_and_comes() {
-    let mut bed = Bed::new("away");
-    bed.start("");
+fn goes_and_comes(user_plane: &str) {
+    let mut bed = Bed::new(&format!("away-{user_plane}"));
+    bed.start(user_plane, "");
     bed.ping();
     bed.router.ip(&["link", "delete", "wan"]);
-    wait_for("the news", || bed.node.as_ref()?.log().contains("wan is away").then_some(()));
+    let heard = |bed: &Bed, news: &str| {
+        wait_for("the news", || bed.node.as_ref()?.log().contains(news).then_some(()));
+    };
+    heard(&bed, "wan is away: nothing is forwarded");
     bed.join_far();
-    wait_for("the news", || bed.node.as_ref()?.log().contains("wan is back").then_some(()));
-    let before = forwarded(&bed);
+    heard(&bed, "wan is back\n");
+    let rings = user_plane == "xdp";
+    if rings {
+        heard(&bed, "wan is back: AF_XDP sockets and program are set up");
+    }
+    let before = (forwarded(&bed), bed.by_ring());
     bed.ping();
     // Requests and answers, not by the kernel: it keeps from it as before.
-    assert!(forwarded(&bed) >= before + 4);
+    assert!(forwarded(&bed) >= before.0 + 4);
     bed.router.ip(&["link", "set", "wan", "down"]);
     bed.router.ip(&["link", "set", "wan", "up"]);
     bed.router.ip(&["address", "replace", "fd00:2::2/64", "dev", "wan", "nodad"]);
     bed.ping();
-    assert!(forwarded(&bed) >= before + 8);
+    assert!(forwarded(&bed) >= before.0 + 8);
+    assert_eq!(bed.by_ring() > before.1, rings, "{}", bed.vty(&["show user-plane"]));
 }
 
 /// Packets that the router has forwarded.
-fn forwarded(bed: &Bed) -> u64 {
+pub fn forwarded(bed: &Bed) -> u64 {
     let shown = bed.vty(&["show edge"]);
     let (count, _) = shown.split_once(" forwarded").unwrap();
     count.rsplit(' ').next().unwrap().parse().unwrap()
 }
 
-fn killed() {
+fn killed(user_plane: &str) {
     let mut bed = Bed::new("killed");
-    bed.start("");
+    bed.start(user_plane, "");
     assert!(bed.router.run("nft", &["list", "tables"]).contains("gannet-edge-"));
     bed.ping();
     let mut node = bed.node.take().unwrap();
+    let held = Held::by(node.pid()).unwrap();
+    assert_eq!(held.is_empty(), gannet_demux::bpf::missing().is_some(), "it had programs, where it may");
     node.signal("KILL");
     let _ = node.wait();
+    wait_for("the end of its programs", || held.left().is_empty().then_some(()));
     wait_for("the end of the table", || {
         bed.router.run("nft", &["list", "ruleset"]).trim().is_empty().then_some(())
     });
@@ -357,7 +404,7 @@ fn killed() {
 fn live() {
     let mut bed = Bed::new("live");
     let streams = " rule 10 protocol udp stream gold mark 10\n";
-    bed.start(&format!("  rate 100000\n  stream gold af rate 1000\n{streams}"));
+    bed.start("auto", &format!("  rate 100000\n  stream gold af rate 1000\n{streams}"));
     bed.ping();
     let mut near = Tap::new(&bed.near, "near");
     let mut far = Tap::new(&bed.far, "far");

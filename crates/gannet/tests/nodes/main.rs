@@ -7,6 +7,7 @@ mod common;
 mod debian;
 mod edge;
 mod edge_chapter;
+mod edge_rings;
 mod end_to_end;
 mod gateway;
 mod internet;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
                 edge::CASES,
                 gateway::CASES,
                 edge_chapter::CASES,
+                edge_rings::CASES,
                 internet::CASES,
                 interop::CASES,
                 ip_sns::CASES,

@@ -12,7 +12,7 @@ mod hops;
 #[cfg(test)]
 mod tests;
 
-pub use hops::Hop;
+pub use hops::{Changed, Hop};
 
 use crate::streams::{
     Classifier, Found, Paths, RuleBase, Verdict, WayOut, WayOutConfig, WayOutError, header,
@@ -23,7 +23,7 @@ use gannet_machine::frame::Frame;
 use gannet_machine::time::Instant;
 use gannet_machine::timers::{TimerKey, TimerName as _};
 use gannet_machine::{Batch, Context, EthernetAddress, Input, Machine, Output, Peer, Port};
-use hops::{Hops, Waits};
+use hops::{Hops, Lookup, Waits};
 
 /// Packets that leave in one part of work.
 const PART: usize = 64;
@@ -61,14 +61,17 @@ pub enum EdgeCommand {
         /// Where they go.
         hop: Hop,
     },
-    /// The kernel's routes, neighbours or interfaces have changed.
-    TablesChanged,
+    /// The station through which packets to this address leave has to be found, which the kernel does.
+    Unresolved(IpAddr),
+    /// The kernel's tables have changed.
+    TablesChanged(Changed),
 }
 
 /// What the driver is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EdgeEvent {
-    /// Where do packets to this address leave? The answer is an [`EdgeCommand::Hop`], once that is known.
+    /// Where do packets to this address leave? The answer is an [`EdgeCommand::Hop`], or an [`EdgeCommand::Unresolved`], and then an
+    /// [`EdgeCommand::TablesChanged`] when that is known. Until it comes packets leave as they did before.
     Resolve(IpAddr),
 }
 
@@ -103,7 +106,8 @@ pub struct Counts {
 /// The router.
 #[derive(Debug)]
 pub struct Edge {
-    classifier: Classifier<Fate>,
+    /// With each fate the age of its destination at which that was decided.
+    classifier: Classifier<(Fate, u32)>,
     hops: Hops,
     interfaces: Vec<WayOut<Outgoing>>,
     events: Batch<EdgeEvent>,
@@ -201,21 +205,40 @@ impl Edge {
             self.counts.left_to_kernel += 1;
             return;
         }
-        let fate = match self.classifier.find(&header.flow) {
-            Found::Fast(fate) => fate,
+        let age = self.hops.age(header.flow.destination);
+        let found = match self.classifier.find(&header.flow) {
+            Found::Fast((_, decided_at)) if decided_at != age => {
+                Found::Slow(self.classifier.rules().verdict(&header.flow))
+            }
+            found => found,
+        };
+        let fate = match found {
+            Found::Fast((fate, _)) => fate,
             Found::Slow(Verdict { stream: None, .. }) => {
-                self.classifier.remember(&header.flow, Fate::Refused);
+                self.classifier.remember(&header.flow, (Fate::Refused, age));
                 Fate::Refused
             }
             Found::Slow(Verdict { stream: Some(stream), mark }) => {
-                let fate = match self.hops.get(header.flow.destination) {
-                    None => return self.hold(cx, ingress, header.flow.destination, frame),
-                    Some(Hop::Kernel) => Fate::Kernel,
-                    Some(Hop::Station { interface, station, mtu }) => {
+                let destination = header.flow.destination;
+                let (hop, is_valid) = match self.hops.get(destination) {
+                    Lookup::Nothing => return self.hold(cx, ingress, destination, frame),
+                    Lookup::Valid(hop) => (hop, true),
+                    Lookup::Former(hop, asks) => {
+                        if asks {
+                            self.events.push(EdgeEvent::Resolve(destination));
+                        }
+                        (hop, false)
+                    }
+                };
+                let fate = match hop {
+                    Hop::Kernel => Fate::Kernel,
+                    Hop::Station { interface, station, mtu } => {
                         Fate::Forward { interface, station, mtu, stream, mark }
                     }
                 };
-                self.classifier.remember(&header.flow, fate);
+                if is_valid {
+                    self.classifier.remember(&header.flow, (fate, age));
+                }
                 fate
             }
         };
@@ -282,9 +305,13 @@ impl Edge {
                     self.arrive(cx, ingress, frame);
                 }
             }
-            EdgeCommand::TablesChanged => {
-                self.classifier.forget_all();
-                for destination in self.hops.forget_all() {
+            EdgeCommand::Unresolved(destination) => {
+                for _ in 0..self.hops.unresolved(destination) {
+                    cx.drop(Drop::EdgeHeldFull, None);
+                }
+            }
+            EdgeCommand::TablesChanged(changed) => {
+                for destination in self.hops.doubt(changed) {
                     self.events.push(EdgeEvent::Resolve(destination));
                 }
             }

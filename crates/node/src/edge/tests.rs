@@ -8,6 +8,7 @@ use gannet_machine::drops::DropCounters;
 use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level, Owner as Whose, TraceSink};
 use gannet_proto::flow_rule::Outcome;
+use gannet_proto::flow_rule::Prefix;
 use gannet_qos::edge::{Accounting, Config, Excess, QueueConfig, Service, StreamConfig};
 use gannet_qos::token_bucket::Rate;
 
@@ -159,10 +160,78 @@ fn the_first_packets_wait_for_the_next_hop() {
 }
 
 #[test]
+fn what_has_not_changed_stays_remembered() {
+    let mut world = World::with_host(RuleBase::default(), None);
+    let other: IpAddr = "192.0.2.77".parse().unwrap();
+    let elsewhere = EthernetAddress([2, 0, 0, 0, 0, 8]);
+    let hop = Hop::Station { interface: 0, station: elsewhere, mtu: 1500 };
+    world.input(Input::Command(EdgeCommand::Hop { destination: other, hop }));
+    let both = |world: &mut World| {
+        world.packet(&to_host(1, 10));
+        world.packet(&ipv4(SOURCE, [192, 0, 2, 77], (1000, 1), 10));
+        core::mem::take(&mut world.asked)
+    };
+    assert!(both(&mut world).is_empty());
+    let prefix = |address: [u8; 4], bits| Changed::Within(Prefix { address: address.into(), bits });
+    let host = IpAddr::from(HOST);
+    for (changed, asked) in [
+        (Changed::Found, vec![]),
+        (prefix([203, 0, 113, 0], 24), vec![]),
+        (prefix(HOST, 32), vec![host]),
+        (prefix([192, 0, 2, 0], 24), vec![other]),
+        (prefix([0; 4], 0), vec![host, other]),
+        (Changed::Station(STATION), vec![host]),
+        (Changed::Station(EthernetAddress([2; 6])), vec![]),
+        (Changed::All, vec![host, other]),
+    ] {
+        let fast = world.edge.paths().fast;
+        world.input(Input::Command(EdgeCommand::TablesChanged(changed)));
+        assert_eq!(both(&mut world), asked, "{changed:?}");
+        if asked.is_empty() {
+            assert_eq!(world.edge.paths().fast, fast + 2, "{changed:?}");
+        }
+        world.hop(at_wan(1500));
+        world.input(Input::Command(EdgeCommand::Hop { destination: other, hop }));
+        assert!(both(&mut world).is_empty());
+    }
+    assert_eq!(world.sent.len(), 2 + 8 * 4, "none waits for an answer");
+}
+
+#[test]
+fn packets_leave_as_before_until_the_answer_comes() {
+    let mut world = World::with_host(RuleBase::default(), None);
+    world.input(Input::Command(EdgeCommand::TablesChanged(Changed::All)));
+    (1..=20).for_each(|port| world.packet(&to_host(port, 10)));
+    assert_eq!((world.asked.len(), world.sent.len()), (1, 20), "asked for once, none waits");
+    world.hop(at_wan(1500));
+    world.input(Input::Command(EdgeCommand::TablesChanged(Changed::All)));
+    world.packet(&to_host(1, 10));
+    // The station is gone: the next packets wait for another.
+    world.input(Input::Command(EdgeCommand::Unresolved(HOST.into())));
+    world.packet(&to_host(1, 10));
+    assert_eq!((world.asked.len(), world.sent.len()), (3, 21));
+    world.hop(at_wan(1500));
+    assert_eq!(world.sent.len(), 22);
+}
+
+#[test]
+fn who_waits_is_asked_for_again_with_each_news() {
+    let mut world = World::new(RuleBase::default(), None);
+    world.packet(&to_host(1, 10));
+    world.input(Input::Command(EdgeCommand::TablesChanged(Changed::Found)));
+    assert_eq!(world.asked, [IpAddr::from(HOST); 2]);
+}
+
+#[test]
 fn what_waits_too_long_or_too_many_is_dropped_by_name() {
     let mut world = World::new(RuleBase::default(), None);
+    // Before the answer as many as come at once; then the first few, until the station is found.
     (0..10).for_each(|port| world.packet(&to_host(port, 10)));
+    assert_eq!(world.drops(Drop::EdgeHeldFull), 0);
+    world.input(Input::Command(EdgeCommand::Unresolved(HOST.into())));
     assert_eq!(world.drops(Drop::EdgeHeldFull), 2);
+    world.packet(&to_host(1, 10));
+    assert_eq!(world.drops(Drop::EdgeHeldFull), 3);
     world.sleep(Duration::from_millis(2999));
     assert_eq!(world.drops(Drop::EdgeNoNeighbour), 0);
     world.sleep(Duration::from_millis(1));
@@ -187,8 +256,7 @@ fn the_kernel_has_what_a_router_answers() {
     header::forward(&mut unfragmented, None);
     world.packet(&unfragmented);
     assert_eq!((world.edge.counts().left_to_kernel, world.sent.len()), (3, 0));
-    world.hop(Hop::Kernel);
-    world.input(Input::Command(EdgeCommand::TablesChanged));
+    world.input(Input::Command(EdgeCommand::TablesChanged(Changed::All)));
     world.hop(Hop::Kernel);
     world.packet(&to_host(1, 10));
     assert_eq!((world.edge.counts().left_to_kernel, world.sent.len()), (4, 0));
@@ -207,7 +275,7 @@ fn a_long_packet_is_fragmented_where_that_is_allowed() {
     );
     assert_eq!(world.edge.counts().fragmented, 1);
     // No octet of payload fits.
-    world.input(Input::Command(EdgeCommand::TablesChanged));
+    world.input(Input::Command(EdgeCommand::TablesChanged(Changed::All)));
     world.hop(at_wan(27));
     world.packet(&to_host(1, 1400));
     assert_eq!((world.drops(Drop::EdgeNotFragmented), world.sent.len()), (1, 3));

@@ -1,6 +1,9 @@
 //! The edge router: its configuration, and what an operator can ask of it.
 
 mod commands;
+mod user_plane;
+
+pub use user_plane::UserPlane;
 
 use super::streams::{FLOWS, LineConfig, Outcome, Rule};
 use super::{Common, ConfigText};
@@ -17,6 +20,8 @@ pub struct EdgeRouter;
 pub struct EdgeConfig {
     /// What every element has.
     pub common: Common,
+    /// How packets come and leave.
+    pub user_plane: UserPlane,
     /// Flows that the fast path remembers.
     pub flows: u32,
     /// The interfaces, in their order in the file.
@@ -27,7 +32,13 @@ pub struct EdgeConfig {
 
 impl Default for EdgeConfig {
     fn default() -> Self {
-        Self { common: Common::default(), flows: FLOWS, interfaces: Vec::new(), rules: BTreeMap::new() }
+        Self {
+            common: Common::default(),
+            user_plane: UserPlane::default(),
+            flows: FLOWS,
+            interfaces: Vec::new(),
+            rules: BTreeMap::new(),
+        }
     }
 }
 
@@ -49,6 +60,8 @@ pub enum EdgeOperation {
     ShowStreams,
     /// `show rules`: the rules in force.
     ShowRules,
+    /// `show user-plane`: how packets come and leave.
+    ShowUserPlane,
     /// `show drops`: a [`crate::view::DropCount`] for each.
     ShowDrops,
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod capture;
 mod joined;
+mod packet_rings;
 mod packets;
 mod polling;
 mod receive;
@@ -34,6 +35,7 @@ use gannet_proto::classifier::RuleChange;
 use gannet_trace::pcapng::{InterfaceId, Recorder};
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
+pub use packet_rings::{PacketReport, PacketRings};
 use packets::Packets;
 use std::collections::VecDeque;
 use std::io;
@@ -141,6 +143,8 @@ pub(crate) struct Io {
     pub(crate) monitor: Option<Monitor>,
     /// It has said so.
     pub(crate) tables_changed: bool,
+    /// When packet sockets are asked next for what they have lost.
+    pub(crate) count_lost_at: Instant,
     pub(crate) busy: Busy,
     pub(crate) load: Load,
     /// What this turn has spent on packets.
@@ -197,6 +201,7 @@ impl Io {
             missing_told: false,
             monitor: None,
             tables_changed: false,
+            count_lost_at: Instant::ZERO,
             busy,
             load: Load::default(),
             turn_cost: TurnCost::default(),

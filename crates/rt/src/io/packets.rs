@@ -2,6 +2,7 @@
 
 use super::{Arrival, ENDPOINT_TOKENS, Endpoint, Io, Kind, Origin, Owner};
 use crate::checksum::finish_checksum;
+use crate::log::LogSink;
 use crate::packet::{
     ETHER_TYPE_IPV4, ETHER_TYPE_IPV6, PACKET_BATCH, PacketLayer, PacketSocket, PacketTarget,
 };
@@ -15,12 +16,25 @@ use mio::{Interest, Token};
 use std::collections::VecDeque;
 use std::io;
 
+/// Packets that wait for a device.
+const WAITING_MAX: usize = 1024;
+
 /// A device, there or away.
 pub(crate) struct Packets {
     name: String,
     pub(super) socket: Option<PacketSocket>,
-    queue: VecDeque<(PacketTarget, Frame)>,
-    record: Option<InterfaceId>,
+    pub(super) queue: VecDeque<(PacketTarget, Frame)>,
+    pub(super) record: Option<InterfaceId>,
+    /// Its place in the table of devices with AF_XDP sockets, where it has some.
+    pub(super) place: Option<usize>,
+    /// Packets that the socket has received.
+    pub(super) by_socket: u64,
+}
+
+impl Packets {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 impl Io {
@@ -34,7 +48,9 @@ impl Io {
         let socket = PacketSocket::open(name, PacketLayer::Packets)?;
         let queue = VecDeque::with_capacity(PACKET_BATCH);
         let record = self.interface(record_as);
-        let kind = Kind::Packets(Packets { name: name.to_owned(), socket: Some(socket), queue, record });
+        let (name, socket) = (name.to_owned(), Some(socket));
+        let packets = Packets { name, socket, queue, record, place: None, by_socket: 0 };
+        let kind = Kind::Packets(packets);
         let index = self.insert(Owner { machine, port }, kind)?;
         self.rebind(machine, port, Peer::Link, Some(index));
         Ok(())
@@ -51,6 +67,8 @@ impl Io {
             if there == packets.socket.as_ref().map(PacketSocket::index) {
                 continue;
             }
+            // What the former socket has lost counts.
+            count_lost(packets, &mut self.log);
             packets.socket = None;
             let Some(_) = there else {
                 self.note(Level::Error, format_args!("{name} is away: nothing is forwarded through it"));
@@ -73,6 +91,16 @@ impl Io {
                 Err(error) => {
                     self.note(Level::Error, format_args!("{name} cannot be used again yet: {error}"));
                 }
+            }
+        }
+        self.tell_routers();
+    }
+
+    /// Counts what the kernel has dropped in front of the sockets since the last call.
+    pub(crate) fn count_lost_packets(&mut self) {
+        for endpoint in self.endpoints.iter().flatten() {
+            if let Kind::Packets(packets) = &endpoint.kind {
+                count_lost(packets, &mut self.log);
             }
         }
     }
@@ -110,6 +138,7 @@ impl Io {
             if let (Some(recorder), Some(interface)) = (&mut self.recorder, packets.record) {
                 recorder.ip(interface, at_ns, Direction::In, &frame);
             }
+            packets.by_socket += 1;
             let origin = Origin::Peer(Peer::Ethernet(arrived.from));
             self.arrivals.push_back(Arrival { machine: owner.machine, port: owner.port, origin, frame });
         }
@@ -131,16 +160,27 @@ impl Io {
         if packets.queue.is_empty() {
             self.unsent.push(index);
         }
+        if packets.queue.len() >= WAITING_MAX {
+            self.log.dropped(Drop::RtSendQueueFull, None);
+            return None;
+        }
         packets.queue.push_back((PacketTarget { to, ether_type }, frame));
-        if packets.queue.len() >= PACKET_BATCH {
+        // Those that a device did not take are offered again at the end of the turn.
+        if packets.queue.len() == PACKET_BATCH {
             self.flush_packets(index);
-            self.unsent.retain(|other| *other != index);
+            if !self.packets_wait(index) {
+                self.unsent.retain(|other| *other != index);
+            }
         }
         None
     }
 
-    /// Sends all that waits. What the device does not take is dropped: the machine's queues decide what waits.
+    /// Sends all that waits: by AF_XDP where the device has such a socket, otherwise by the packet socket, which drops what the device
+    /// does not take. The machine's queues decide what waits.
     pub(super) fn flush_packets(&mut self, index: usize) {
+        if self.flush_ring(index) {
+            return;
+        }
         let at_ns = self.clock.unix_ns(self.now);
         let Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) = self.endpoints.get_mut(index) else {
             return;
@@ -162,4 +202,22 @@ impl Io {
             self.log.dropped(Drop::RtSendFailed, None);
         }
     }
+
+    /// Does a packet wait that its device did not take?
+    pub(crate) fn has_unsent_packets(&self) -> bool {
+        self.unsent.iter().any(|index| self.packets_wait(*index))
+    }
+
+    pub(super) fn packets_wait(&self, index: usize) -> bool {
+        match self.endpoints.get(index) {
+            Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) => !packets.queue.is_empty(),
+            _ => false,
+        }
+    }
+}
+
+/// A socket that does not say how much it has lost has lost nothing that is known.
+fn count_lost(packets: &Packets, log: &mut LogSink) {
+    let lost = packets.socket.as_ref().and_then(|socket| socket.dropped_before().ok()).unwrap_or(0);
+    (0..lost).for_each(|_| log.dropped(Drop::RtReceiveOverrun, None));
 }

@@ -1,6 +1,6 @@
 //! Receiving: one batch of each socket and device that has something, then what the rings hold.
 
-use super::{Arrival, ENDPOINT_TOKENS, Endpoint, Io, Kind, Origin};
+use super::{Arrival, ENDPOINT_TOKENS, Endpoint, Io, Kind, Origin, packet_rings};
 use crate::busy::BusyPoll;
 use crate::ether;
 use crate::messages::BATCH;
@@ -164,6 +164,15 @@ impl Io {
         let Self { xdp: Some(xdp), frames, recorder, arrivals, log, .. } = self else { return 0 };
         xdp.receive(rings, hurry, |target, metadata, received| {
             let start = received.start;
+            let Some(metadata) = metadata else {
+                let Some(arrival) = packet_rings::arrival(target, received, frames) else {
+                    return log.dropped(Drop::RtReceiveTooLong, None);
+                };
+                if let (Some(recorder), Some(interface)) = (recorder.as_mut(), target.record) {
+                    recorder.ip(interface, at_ns, Direction::In, &arrival.frame);
+                }
+                return arrivals.push_back(arrival);
+            };
             let packet = received.buffer.get(start..received.end).and_then(ether::ip_packet);
             if let (Some(recorder), Some(interface), Some(packet)) =
                 (recorder.as_mut(), target.record, packet)
@@ -175,7 +184,7 @@ impl Io {
                     Some(Origin::Rule(metadata.name))
                 }
                 // What is for nobody who is known, so that the node answers, comes like a datagram too.
-                Deliver::Classified | Deliver::Datagrams => {
+                Deliver::Classified | Deliver::Datagrams | Deliver::Packets { .. } => {
                     packet.and_then(ether::udp_source).map(|peer| Origin::Peer(Peer::Udp(peer)))
                 }
             };

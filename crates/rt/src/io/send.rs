@@ -124,6 +124,7 @@ impl Io {
         let endpoints = &self.endpoints;
         self.unsent.retain(|index| match endpoints.get(*index) {
             Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) => !udp.queue.is_empty(),
+            Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) => !packets.queue.is_empty(),
             _ => false,
         });
         if let Some(xdp) = &mut self.xdp {

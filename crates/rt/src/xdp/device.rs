@@ -27,6 +27,8 @@ pub(crate) struct XdpDevice {
     pub(super) unsent: bool,
     /// Among it what is patient.
     pub(super) unsent_patient: bool,
+    /// Frames that its rings have received.
+    pub(crate) received: u64,
     /// Frames put less frames come back.
     pub(super) in_flight: u64,
     /// Our addresses on it.
@@ -50,6 +52,7 @@ impl XdpDevice {
             former: ByRing::default(),
             unsent: false,
             unsent_patient: false,
+            received: 0,
             in_flight: 0,
             addresses: Vec::new(),
             reopen: false,

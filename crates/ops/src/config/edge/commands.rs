@@ -15,6 +15,7 @@ pub(super) fn write(config: &EdgeConfig, text: &mut ConfigText) {
         return;
     }
     text.node(format_args!("edge"), |text| {
+        super::user_plane::write(config, text);
         if config.flows != FLOWS {
             text.line(format_args!("flows {}", config.flows));
         }
@@ -55,6 +56,7 @@ impl HasRules for EdgeConfig {
 
 /// All commands.
 pub(super) fn install(grammar: &mut Grammar<EdgeRouter>) {
+    super::user_plane::install(grammar);
     install_router(grammar);
     commands::install_rules(grammar, Node::Edge, "in INTERFACE");
     commands::install_line(grammar, Node::EdgeInterface);
@@ -97,10 +99,13 @@ fn install_router(grammar: &mut Grammar<EdgeRouter>) {
 
 fn install_show(grammar: &mut Grammar<EdgeRouter>) {
     type Parse = fn(&Args) -> Result<EdgeOperation, CommandError>;
-    let commands: [(&'static str, &str, Parse); 4] = [
+    let commands: [(&'static str, &str, Parse); 5] = [
         ("show edge", "What was forwarded, and how it was classified", |_| Ok(EdgeOperation::ShowEdge)),
         ("show streams", "The streams of each interface", |_| Ok(EdgeOperation::ShowStreams)),
         ("show rules", "The rules in force", |_| Ok(EdgeOperation::ShowRules)),
+        ("show user-plane", "How packets come and leave, and what the driver did with them", |_| {
+            Ok(EdgeOperation::ShowUserPlane)
+        }),
         ("show drops", "What was dropped, by name", |_| Ok(EdgeOperation::ShowDrops)),
     ];
     for (pattern, help, parse) in commands {
