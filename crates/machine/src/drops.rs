@@ -363,6 +363,13 @@ impl DropCounters {
         }
     }
 
+    /// Adds the counts of another.
+    pub fn add_all(&mut self, other: &Self) {
+        for (own, other) in self.0.iter_mut().zip(&other.0) {
+            *own += other;
+        }
+    }
+
     /// The count of one name.
     #[must_use]
     pub fn get(&self, drop: Drop) -> u64 {

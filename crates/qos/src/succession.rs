@@ -19,13 +19,14 @@ impl<T, D: Discipline<T>> Succession<T, D> {
         Self { former: Batch::default(), former_octets: 0, inner }
     }
 
-    /// Another discipline, which is empty, in the place of this one. No packet is lost.
-    pub fn succeed(&mut self, now: Instant, inner: D) {
+    /// What `make` gives for this one takes its place, and is empty. No packet is lost, as long as no flow is blocked. What waits
+    /// counts as served by the discipline in which it waited.
+    pub fn succeed(&mut self, now: Instant, make: impl FnOnce(&D) -> D) {
         while let Some(taken) = self.inner.take(now) {
             self.former_octets += u64::from(taken.packet.octets);
             self.former.push(taken);
         }
-        self.inner = inner;
+        self.inner = make(&self.inner);
     }
 
     /// The discipline that takes packets in.
@@ -72,6 +73,7 @@ impl<T, D: Discipline<T>> Discipline<T> for Succession<T, D> {
 mod tests {
     use super::*;
     use crate::edge::{Accounting, Config, EdgeQueues, Excess, QueueConfig, Service, StreamConfig};
+    use gannet_machine::rng::Rng;
 
     fn queues(octets: u32) -> EdgeQueues<u32> {
         let queue = QueueConfig {
@@ -97,14 +99,65 @@ mod tests {
         };
         (0..3).for_each(|item| offer(&mut both, 0, item));
         // A pool that is smaller than what waits.
-        both.succeed(now, queues(100));
+        both.succeed(now, |_| queues(100));
         assert_eq!(both.waiting(), Waiting { pdus: 3, octets: 300 });
         offer(&mut both, 1, 3);
-        both.succeed(now, queues(200));
+        both.succeed(now, |_| queues(200));
         offer(&mut both, 0, 4);
         assert_eq!(both.next_conforming(now), Some(now));
         let order: Vec<u32> = core::iter::from_fn(|| both.take(now)).map(|taken| taken.packet.item).collect();
         assert_eq!(order, [0, 1, 2, 3, 4]);
         assert_eq!((both.waiting(), both.next_conforming(now)), (Waiting::default(), None));
+    }
+
+    #[test]
+    fn whatever_comes_and_changes_a_stream_keeps_its_order_and_its_counts() {
+        let mut rng = Rng::seeded(3);
+        for _ in 0..200 {
+            let now = Instant::ZERO;
+            let mut both = Succession::new(queues(1000));
+            let (mut accepted, mut taken) = ([const { Vec::new() }; 2], [const { Vec::new() }; 2]);
+            let (mut dropped, mut octets_taken) = (0, 0);
+            for item in 0..300 {
+                let flow = u32::from(rng.below(3) == 0);
+                let octets = 20 + u32::try_from(rng.below(200)).unwrap();
+                match rng.below(8) {
+                    0 => {
+                        let pool = 300 + u32::try_from(rng.below(2000)).unwrap();
+                        both.succeed(now, |former| {
+                            let mut fresh = queues(pool);
+                            fresh.count_on(former);
+                            fresh
+                        });
+                    }
+                    1..=4 => {
+                        let packet = Packet { flow, octets, item };
+                        if both.offer(now, packet, &mut |_| dropped += 1).accepted {
+                            accepted[flow as usize].push(item);
+                        }
+                    }
+                    _ => {
+                        if let Some(Taken { packet, .. }) = both.take(now) {
+                            taken[packet.flow as usize].push(packet.item);
+                            octets_taken += u64::from(packet.octets);
+                        }
+                    }
+                }
+            }
+            while let Some(Taken { packet, .. }) = both.take(now) {
+                taken[packet.flow as usize].push(packet.item);
+                octets_taken += u64::from(packet.octets);
+            }
+            assert_eq!(taken, accepted);
+            let totals = both.inner().totals();
+            let served: usize = taken.iter().map(Vec::len).sum();
+            assert_eq!((totals.served, totals.drops.total()), (served as u64, dropped));
+            assert_eq!(totals.offered, served as u64 + dropped);
+            let views = [0, 1].map(|flow| both.inner().view(flow).unwrap());
+            let counts = [0, 1].map(|flow: usize| taken[flow].len() as u64);
+            assert_eq!(views.map(|view| view.served_pdus), counts);
+            assert_eq!(views.map(|view| view.served_octets).iter().sum::<u64>(), octets_taken);
+            assert!(views.iter().all(|view| view.waiting == 0 && view.occupied == 0));
+        }
     }
 }

@@ -42,7 +42,7 @@ pub fn plan(config: &ops::EdgeConfig, remarks: &mut Vec<String>) -> Result<Plan,
     // The router has the last word about its interfaces.
     Edge::new(Instant::ZERO, config.clone()).map_err(|(at, error)| {
         let name = config.interfaces.get(at).map_or("", |interface| &interface.name);
-        format!("interface {name}: {error}")
+        format!("interface {name}: {}", streams::describe(&error, &names))
     })?;
     Ok(Plan { config, names, frames: frames.min(FRAMES_MAX), user_plane })
 }
@@ -73,6 +73,7 @@ pub fn reconfigure(
         let Some(at) = place(edge, &interface.name) else { continue };
         let way = streams::way_out(&interface.name, &interface.line, names).map_err(CommandError)?;
         edge.reconfigure(now, at, &way)
+            .map_err(|error| streams::describe(&error, names))
             .map_err(|error| CommandError(format!("interface {}: {error}.", interface.name)))?;
     }
     if old.rules != new.rules {
@@ -145,7 +146,7 @@ mod tests {
     #[test]
     fn streams_that_do_not_fit_are_an_error() {
         let said = plan(&read(&FILE.replace("rate 500", "rate 3000")), &mut Vec::new()).unwrap_err();
-        assert!(said.starts_with("interface wan: stream 1: "), "{said}");
+        assert!(said.starts_with("interface wan: stream a: "), "{said}");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::node::streams::{self, Names};
 use core::net::{IpAddr, Ipv6Addr};
 use gannet_machine::time::Duration;
 use gannet_node::ggsn::{
-    AfterRestart, ApnConfig, CodePoints, Ggsn, GgsnConfig, IPV6_PREFIX_LENGTHS, MobileToMobile, Mss, Network,
-    PREFIX_LENGTHS, Pap, Ranges, StaticMobile, StreamRules, Ways,
+    AfterRestart, ApnConfig, CodePoints, Ggsn, GgsnConfig, GgsnConfigError, IPV6_PREFIX_LENGTHS,
+    MobileToMobile, Mss, Network, PREFIX_LENGTHS, Pap, Ranges, StaticMobile, StreamRules, Ways,
 };
 use gannet_ops::config::ggsn as ops;
 use gannet_proto::flow_rule::{ImsiRange, Named};
@@ -119,8 +119,14 @@ pub fn plan_with(
         after_restart: if ggsn.tells_restarted { AfterRestart::Delete } else { AfterRestart::Forget },
         ..GgsnConfig::new(address.into(), apns)
     };
-    // The node has the last word about a configuration.
-    Ggsn::new(config.clone()).map_err(|error| format!("ggsn {name}: {error}"))?;
+    // The node has the last word about a configuration; it needs no memory for flows to have it.
+    let tried = GgsnConfig { streams: StreamRules { flows: 2, ..config.streams.clone() }, ..config.clone() };
+    Ggsn::new(tried).map_err(|error| match error {
+        GgsnConfigError::Way(way, error) => {
+            format!("ggsn {name}: qos {way}: {}", streams::describe(&error, &names))
+        }
+        error => format!("ggsn {name}: {error}"),
+    })?;
     let (state_dir, store) = (ggsn.gtp_state_dir.clone(), ggsn.store.clone());
     let waiting = served.iter().flat_map(|apn| apn.ways.all()).map(|(_, line)| streams::frames(line));
     let frames = waiting.sum::<usize>().min(FRAMES_MAX);

@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 use gannet_machine::drops::Drop;
-use gannet_node::streams::{BEST_EFFORT, Line, Paths, RuleBase, WayOut, WayOutConfig};
+use gannet_node::streams::{BEST_EFFORT, Line, Paths, RuleBase, WayOut, WayOutConfig, WayOutError};
 use gannet_ops::config::streams as ops;
 use gannet_ops::metrics::{Class, Group, Level, Metric};
 use gannet_proto::flow_rule::{Named, Rule};
@@ -65,6 +65,14 @@ fn octets_per_s(kbps: u32) -> u32 {
 fn rate(kbps: u32) -> Rate {
     let per_s = octets_per_s(kbps);
     Rate { per_s, burst: (per_s / CATCH_UP_PER_S).max(1) }
+}
+
+/// Why a way out cannot be set up so, with the name of the stream.
+pub fn describe(error: &WayOutError, names: &Names) -> String {
+    match error {
+        WayOutError::Stream(number, error) => format!("stream {}: {error}", names.of(*number)),
+        WayOutError::Queues(error) => error.to_string(),
+    }
 }
 
 /// Frames that may wait before a line.

@@ -90,6 +90,14 @@ fn downlink() {
     assert!(shown.contains("APN internet downlink: 14 offered, ") && shown.contains("2 rules"), "{shown}");
     assert!(bed.ggsn("show rules").contains("Rule 10: stream voice, mark 46"));
 
+    // What does not fit is told, and all goes on as it is.
+    let said = change(&bed, "qos downlink", &["stream office af rate 2"]);
+    assert!(
+        said.contains("qos internet downlink: stream office: ") && said.contains("goes on as it is"),
+        "{said}"
+    );
+    change(&bed, "qos downlink", &["stream office af rate 0 burst 3000"]);
+
     // Another pool and another rate while they wait, and nothing is lost.
     change(&bed, "qos downlink", &["pool af 60000", "rate 100000"]);
     let mut order = Vec::new();
@@ -110,10 +118,12 @@ fn downlink() {
 
     // A context that ends takes what waits along.
     change(&bed, "qos downlink", &["rate 1"]);
+    // Counts go on although the queues are new ones.
+    assert_eq!(names.map(|name| stream(&bed, "downlink", name)), [[8, 0, 0], [4, 0, 0], [2, 0, 0]]);
     send(&bed, mobile, &[(5000, 4)]);
     wait_for("the packets that wait", || {
         let [sent, _, wait] = stream(&bed, "downlink", "best-effort");
-        (sent + wait == 4).then_some(())
+        (sent + wait == 8 + 4).then_some(())
     });
     vty(&bed, &["pdp-context deactivate imsi 001010000000001 nsapi 5"]);
     wait_for("the end of the context", || {

@@ -131,7 +131,7 @@ impl<T> WayOut<T> {
     }
 
     /// Takes another configuration. No packet that waits is lost. Rate, overhead and streams change in place. Where pools, weights or
-    /// rules of buffers change, the queues are new ones with new counters, and what waited in the old ones leaves first. Without a line
+    /// rules of buffers change, the queues are new ones, and what waited in the old ones leaves first; it counts as sent. Without a line
     /// all that waits leaves at once. A packet whose stream is gone is of [`BEST_EFFORT`].
     ///
     /// # Errors
@@ -143,13 +143,16 @@ impl<T> WayOut<T> {
         let fresh = config.queues(now)?;
         let former = core::mem::replace(&mut self.config, config.clone());
         match (config.line, fresh) {
-            (Some(line), Some(fresh)) => match &mut self.queues {
+            (Some(line), Some(mut fresh)) => match &mut self.queues {
                 Some(queues) => {
                     queues.set_rate(now, line.rate);
                     queues.set_overhead(line.overhead);
                     let are_same = former.line.is_some_and(|former| former.queues == line.queues);
                     if !are_same || !change_streams(now, queues.inner_mut().inner_mut(), &former, config) {
-                        queues.inner_mut().succeed(now, fresh);
+                        queues.inner_mut().succeed(now, |former| {
+                            fresh.count_on(former);
+                            fresh
+                        });
                     }
                 }
                 None => {

@@ -95,9 +95,14 @@ impl Stream {
     }
 
     /// Its packets that wait, wherever.
-    #[expect(clippy::cast_possible_truncation, reason = "of two counts that are never 2³² apart")]
     pub(super) const fn waiting(&self) -> u32 {
-        self.accepted_pdus.wrapping_sub(self.served_pdus as u32)
+        self.accepted_pdus.wrapping_sub(self.served_low())
+    }
+
+    /// The low part of what was served.
+    #[expect(clippy::cast_possible_truncation, reason = "of two counts that are never 2³² apart")]
+    pub(super) const fn served_low(&self) -> u32 {
+        self.served_pdus as u32
     }
 
     /// Polices it by a configuration. What it has used of an earlier one stays used.

@@ -48,6 +48,22 @@ impl<T> EdgeQueues<T> {
         Ok(())
     }
 
+    /// Adds what others have counted whose place these queues take, as far as they have served it.
+    pub fn count_on(&mut self, former: &Self) {
+        for (own, former) in self.streams.iter_mut().zip(&former.streams) {
+            // The distance between the two is what waits, here alone.
+            own.accepted_pdus = own.accepted_pdus.wrapping_add(former.served_low());
+            own.served_pdus += former.served_pdus;
+            own.served_octets += former.served_octets;
+            own.dropped_pdus += former.dropped_pdus;
+        }
+        self.accepted_pdus += former.served_pdus;
+        self.served_pdus += former.served_pdus;
+        self.accepted_octets += former.served_octets;
+        self.served_octets += former.served_octets;
+        self.drops.add_all(&former.drops);
+    }
+
     /// Takes a stream away. What it has waiting is served.
     pub fn remove(&mut self, at: u32) {
         self.set_blocked(at, false);
