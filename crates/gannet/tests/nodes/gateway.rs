@@ -16,6 +16,7 @@ pub const CASES: &[Case] = &[
     ("a_killed_gateway_with_a_store_goes_on_by_the_driver", AT_DRIVER, || killed(XDP)),
     ("gn_vanishes_and_returns_with_tun_devices", NEEDS, || gn_returns(TUN)),
     ("gn_vanishes_and_returns_with_the_driver", AT_DRIVER, || gn_returns(XDP)),
+    ("a_gateway_outlives_its_deleted_tun_device", NEEDS, a_deleted_device),
     ("two_gateways_leave_nothing_behind", NEEDS, two_gateways),
 ];
 
@@ -154,6 +155,35 @@ fn gn_returns(lines: [&str; 2]) {
     bed.ping(&bed.host, &["-c", "3", &mobile]);
     let shown = bed.ggsn("show pdp-context all");
     assert_eq!(shown.matches("NSAPI:").count(), 1, "the context has stayed: {shown}");
+}
+
+/// Whoever deletes the device takes user data from the GGSN, which drops it by name. Signalling goes on and it ends in order; its next
+/// start brings the device back.
+fn a_deleted_device() {
+    let mut bed = Bed::new("generic");
+    bed.start_ggsn(TUN);
+    bed.start_mobile();
+    bed.ping(&bed.radio, &["-c", "3", "-I", "ms0", HOST]);
+    bed.gateway.ip(&["link", "del", "apn2"]);
+    let mut ping = bed.radio.command("ping");
+    let printed = said(&ping.args(["-n", "-c", "1", "-W", "1", "-I", "ms0", HOST]).output().unwrap());
+    assert!(printed.contains(" 0 received"), "{printed}");
+    wait_for("the drop", || (dropped(&bed, "rt_send_failed") >= 1).then_some(()));
+    assert!(bed.try_bss("mobile 1 detach").is_some());
+    let is = |bed: &Bed, state: &str| bed.try_bss("show mobile 1")?.contains(state).then_some(());
+    wait_for("the detach", || is(&bed, " detached "));
+    let contexts = |bed: &Bed| bed.ggsn("show pdp-context all").matches("NSAPI:").count();
+    wait_for("the end of the context", || (contexts(&bed) == 0).then_some(()));
+    bed.nodes[0].signal("TERM");
+    assert_eq!(bed.nodes[0].wait().code(), Some(0), "{}", bed.nodes[0].log());
+    bed.start_ggsn(TUN);
+    let again: Node = bed.nodes.pop().unwrap();
+    bed.nodes[0] = again;
+    assert!(bed.try_bss("mobile 1 activate").is_some());
+    wait_for("the context", || is(&bed, "pdp-active"));
+    bed.radio.ip(&["route", "replace", HOST, "dev", "ms0"]);
+    bed.ping(&bed.radio, &["-c", "3", "-I", "ms0", HOST]);
+    assert_eq!(contexts(&bed), 1);
 }
 
 /// A second one that wants the address, the device or the store of the first is refused with a sentence, and harms nothing. With

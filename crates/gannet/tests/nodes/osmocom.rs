@@ -14,6 +14,12 @@ pub const CASES: &[Case] = &[
     ("sgsnemu_by_ipv4_and_the_driver", EMULATOR_AT_DRIVER, || sgsnemu("v4", XDP)),
     ("sgsnemu_by_ipv6_and_tun_devices", EMULATOR, || sgsnemu("v6", TUN)),
     ("sgsnemu_by_ipv6_and_the_driver", EMULATOR_AT_DRIVER, || sgsnemu("v6", XDP)),
+    ("a_restarted_sgsn_is_forgotten_with_tun_devices", EMULATOR, || a_restarted_sgsn("forget", TUN)),
+    ("a_restarted_sgsn_is_forgotten_at_the_driver", EMULATOR_AT_DRIVER, || a_restarted_sgsn("forget", XDP)),
+    ("a_restarted_sgsn_keeps_its_new_context_with_tun_devices", EMULATOR, || a_restarted_sgsn("delete", TUN)),
+    ("a_restarted_sgsn_keeps_its_new_context_at_the_driver", EMULATOR_AT_DRIVER, || {
+        a_restarted_sgsn("delete", XDP);
+    }),
     ("osmo_sgsn_by_ipv4_and_tun_devices", OSMO, || osmo_sgsn("ipv4", TUN)),
     ("osmo_sgsn_by_ipv4_and_the_driver", OSMO_AT_DRIVER, || osmo_sgsn("ipv4", XDP)),
     ("osmo_sgsn_by_ipv6_and_tun_devices", OSMO, || osmo_sgsn("ipv6", TUN)),
@@ -46,28 +52,58 @@ pub const TUN: [&str; 2] = [" user-plane tun\n", ""];
 
 const MEBIBYTE: usize = 1 << 20;
 
-/// One mobile of sgsnemu, whose device is in the namespace of the radio.
-fn sgsnemu(version: &str, lines: [&str; 2]) {
-    let mut bed = Bed::new("generic");
-    bed.start_ggsn(lines);
+/// Starts sgsnemu with one mobile, whose device is in the namespace of the radio, and waits for its address.
+fn start_emulator(bed: &mut Bed, version: &str, imsi: &str) {
     let radio = bed.radio.name().to_owned();
     let arguments = [
         ["--createif", "--tun-device", "ms0", "--netns", &radio, "--pdp-type", version].as_slice(),
-        &["-l", "192.0.2.5", "-r", "192.0.2.6", "--statedir", ".", "--pidfile", "./pid"],
-        &["--imsi", "240011234567890"],
+        &["-l", "192.0.2.5", "-r", "192.0.2.6", "--statedir", ".", "--pidfile", "./pid", "--imsi", imsi],
     ]
     .concat();
     bed.spawn("sgsnemu", &arguments);
-    let is_v6 = version == "v6";
-    let scope = if is_v6 { "inet6 fd00:" } else { "inet 198.51.100." };
+    let scope = if version == "v6" { "inet6 fd00:" } else { "inet 198.51.100." };
     wait_for("the mobile's address", || {
         let output = bed.radio.command("ip").args(["address", "show", "dev", "ms0"]).output().unwrap();
         said(&output).contains(scope).then_some(())
     });
     bed.route_to_hosts(version);
+}
+
+fn sgsnemu(version: &str, lines: [&str; 2]) {
+    let mut bed = Bed::new("generic");
+    bed.start_ggsn(lines);
+    start_emulator(&mut bed, version, "240011234567890");
     serves(&bed, version, lines, 4 * MEBIBYTE);
     bed.nodes[1].signal("TERM");
     ends(&bed);
+}
+
+/// An SGSN is killed and comes back with the next restart counter: the context of before ends, and the address of the former mobile is
+/// nobody's. sgsnemu counts its TEIDs anew: asked to delete the former context it would delete the new one.
+fn a_restarted_sgsn(how: &str, lines: [&str; 2]) {
+    let mut bed = Bed::new("generic");
+    let of_ggsn = format!("{} sgsn-restart {how}\n", lines[0]);
+    bed.start_ggsn([&of_ggsn, lines[1]]);
+    start_emulator(&mut bed, "v4", "240011234567890");
+    bed.ping(&bed.radio, &["-c", "3", "-I", "ms0", HOST]);
+    let former = bed.mobile(false);
+    bed.nodes[1].signal("KILL");
+    bed.nodes[1].wait();
+    start_emulator(&mut bed, "v4", "240011234567891");
+    wait_for("the end of the former context", || {
+        let shown = bed.ggsn("show pdp-context all");
+        (shown.matches("NSAPI:").count() == 1 && shown.contains("240011234567891")).then_some(())
+    });
+    assert_ne!(bed.mobile(false), former);
+    bed.ping(&bed.radio, &["-c", "3", "-I", "ms0", HOST]);
+    bed.ping(&bed.host, &["-c", "3", &bed.mobile(false).to_string()]);
+    let mut ping = bed.host.command("ping");
+    let printed = said(&ping.args(["-n", "-c", "1", "-W", "1", &former.to_string()]).output().unwrap());
+    assert!(printed.contains(" 0 received"), "{printed}");
+    let stats = bed.ggsn("show stats");
+    for line in ["created 2", "deleted 1", "pdp_contexts 1"] {
+        assert!(stats.contains(line), "{line}: {stats}");
+    }
 }
 
 /// One mobile of our BSS at osmo-sgsn.

@@ -80,7 +80,10 @@ impl Ggsn {
                 Some(teid) => self.notification_answered(cx, teid, None),
                 None => self.deletion_answered(cx, slot_of(user)),
             },
-            GtpOutput::PeerRestarted { path, counter, .. } => self.sgsn_restarted(cx, path, counter),
+            GtpOutput::PeerRestarted { peer, path, counter } => {
+                let reused = self.endpoint_asked_with(peer);
+                self.sgsn_restarted(cx, path, counter, reused);
+            }
             // Told by the log already.
             GtpOutput::PathFailed { .. } | GtpOutput::PathRestored { .. } => {}
             GtpOutput::PathLost { path, plane, .. } => self.path_lost(cx, path, plane),
@@ -89,6 +92,17 @@ impl Ggsn {
                 self.missing(cx, &slots, peer);
             }
         }
+    }
+
+    /// The endpoint for signalling of a Create PDP Context Request of this SGSN that waits to be processed, if one does.
+    fn endpoint_asked_with(&self, sgsn: IpAddr) -> Option<Teid> {
+        self.gtp_outputs.iter().find_map(|output| {
+            let GtpOutput::Request { transaction, message, .. } = output else { return None };
+            match message.as_ref() {
+                Message::CreateRequest(request) if transaction.peer.ip() == sgsn => request.teid_control,
+                _ => None,
+            }
+        })
     }
 
     /// Which contexts an Error Indication names: by the SGSN's endpoint, or in version 0 by the TID of our G-PDU, where that

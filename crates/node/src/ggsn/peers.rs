@@ -284,8 +284,15 @@ impl Ggsn {
 
     // ---------------------------------------------------------------------------------------------------- lost
 
-    /// An SGSN has restarted: the contexts that belong to that path are gone. Where the configuration says so, the SGSN is told of each.
-    pub(super) fn sgsn_restarted(&mut self, cx: &mut Context<'_>, path: u16, counter: u8) {
+    /// An SGSN has restarted: the contexts that belong to that path are gone. Where the configuration says so, the SGSN is told of each,
+    /// but of none whose endpoint it has `reused` in its first request: it would delete the new context.
+    pub(super) fn sgsn_restarted(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: u16,
+        counter: u8,
+        reused: Option<Teid>,
+    ) {
         let concerns = |context: &PdpContext| {
             let is_there = context.origin == path || context.tunnel.control_path == path;
             is_there && context.counter != Some(counter)
@@ -293,6 +300,8 @@ impl Ggsn {
         match self.config.after_restart {
             AfterRestart::Forget => self.delete_where(cx, DeleteReason::PeerRestarted, concerns),
             AfterRestart::Delete => {
+                let is_reused = |context: &PdpContext| reused == Some(context.tunnel.peer_control);
+                self.delete_where(cx, DeleteReason::PeerRestarted, |of| concerns(of) && is_reused(of));
                 let slots: Vec<Slot> =
                     self.contexts.iter().filter(|(_, of)| concerns(of)).map(|(slot, _)| slot).collect();
                 slots

@@ -129,3 +129,23 @@ fn an_sgsn_that_has_restarted_is_told_where_that_is_wanted() {
         assert!(net.events.iter().any(gone), "{:?}", net.events);
     }
 }
+
+/// An SGSN that counts its endpoints anew names one of before in its first request: it is not asked to delete what it has just made.
+#[test]
+fn an_sgsn_that_reuses_an_endpoint_after_its_restart_keeps_the_new_context() {
+    let mut net = Net::new(|config| {
+        config.echo_interval = Duration::ZERO;
+        config.after_restart = AfterRestart::Delete;
+    });
+    net.create(create_request(1, "internet")).unwrap();
+    net.create(create_request(2, "internet")).unwrap();
+    let mut octets = Vec::new();
+    let reused = create_request(1, "internet").teid_control;
+    let request = CreateRequest { recovery: Some(2), teid_control: reused, ..create_request(3, "internet") };
+    assert!(emit_datagram(Teid(0), 77, &request.into(), &mut octets));
+    let asked = deletions(&net.datagram(PORT_GTP_C, SGSN, &octets));
+    let [(header, _)] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!(header.teid, Teid(0x102), "of the other context alone");
+    let is_there = |net: &Net, number| net.ggsn.context(imsi(number), Nsapi(5)).is_some();
+    assert!(!is_there(&net, 1) && is_there(&net, 3));
+}
