@@ -191,15 +191,16 @@ pub struct Spenders {
 }
 
 impl Spenders {
-    /// Sends a load in one namespace, waits until all of it has arrived at a sink, and says what came of it.
+    /// Has a load sent in a namespace, which takes a time and gives a number of packets, waits until all has arrived at a sink, and
+    /// says what came of it.
     ///
     /// # Errors
     /// A sentence: what has ended, or that the person has interrupted it.
     pub fn measure(
         &self,
         mut process: Option<&mut Process>,
-        (load, from, sink): (&Load, &str, &Sink),
-        (pps, lasting): (f64, Duration),
+        (from, sink): (&str, &Sink),
+        (lasting, send): (Duration, impl FnOnce() -> Result<u64, String> + Send),
         stop: &AtomicBool,
     ) -> Result<Measured, String> {
         let pid = process.as_deref().map(Process::pid);
@@ -208,7 +209,7 @@ impl Spenders {
             self.receivers.iter().map(|thread| gannet_rig::cpu_time_of(*thread).map_err(text)).sum()
         };
         let (count, spent, receiving) = (sink.count()?, of_process()?, of_receivers()?);
-        let offered = inside(from, || load.send(pps, lasting, stop))?;
+        let offered = inside(from, send)?;
         let arrived = when_quiet(sink, stop)?;
         let measured = Measured {
             offered,

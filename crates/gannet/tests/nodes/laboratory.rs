@@ -32,6 +32,7 @@ pub const CASES: &[Case] = &[
     ("an_interrupted_experiment_ends_in_order", NEEDS, interrupted),
     ("an_experiment_that_is_interrupted_twice_ends_at_once", NEEDS, interrupted_twice),
     ("busy_processes_end_with_their_experiment", NEEDS, busy_processes_end),
+    ("an_interrupted_run_of_streams_leaves_nothing", NEEDS, interrupted_streams),
 ];
 
 /// Nothing comes to the wrong mobile, and everything that was offered is delivered, dropped by name, or lost in a ring: in
@@ -165,4 +166,21 @@ fn busy_processes_end() {
     let (status, rest) = experiment.end();
     assert_eq!(status.code(), Some(1), "{rest}");
     assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
+}
+
+/// Sender, line and far end are threads of the experiment, and the router is a process.
+fn interrupted_streams() {
+    let directory = TempDir::new("gannet-lab-streams");
+    let mut experiment = Experiment::start("edge-real", directory.path());
+    let pid = experiment.child.id();
+    let arm = directory.path().join("edge-real/edge-ef-90.log");
+    // The second arm: the first one was sent and has arrived.
+    wait_for("the second arm", || arm.exists().then_some(()));
+    assert_eq!(left_behind(pid, Path::new("/no/such/directory")).len(), 4, "four namespaces");
+    experiment.signal("INT");
+    let (status, rest) = experiment.end();
+    assert_eq!(status.code(), Some(1), "{rest}");
+    assert!(rest.contains("edge-ef-90: "), "{rest}");
+    assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
+    assert!(!directory.path().join("edge-real.json").exists());
 }

@@ -148,7 +148,8 @@ impl Stage {
             Way::Down => (self.host.name(), self.sinks.get(1)),
         };
         let sink = sink.ok_or("no sink")?;
-        self.spenders.measure(Some(&mut self.process), (&load, from, sink), (pps, lasting), stop)
+        let send = || load.send(pps, lasting, stop);
+        self.spenders.measure(Some(&mut self.process), (from, sink), (lasting, send), stop)
     }
 }
 

@@ -7,6 +7,7 @@ mod acknowledged;
 mod ciphered;
 mod count;
 mod ends;
+mod forward;
 mod frames;
 mod order;
 mod reflector;
@@ -22,6 +23,8 @@ const KERNEL: &[Need] = &[Need::NetAdmin, Need::That(gannet_demux::bpf::missing)
 const KERNEL_AND_TSHARK: &[Need] = &[Need::NetAdmin, Need::That(gannet_demux::bpf::missing), Need::Tshark];
 
 const CASES: &[Case] = &[
+    ("forward::each_destination_in_turn", KERNEL, forward::each_destination_in_turn),
+    ("forward::what_a_router_changes", KERNEL, forward::what_a_router_changes),
     ("order::depends_on_the_seed_alone", &[], order::depends_on_the_seed_alone),
     ("order::is_fair", &[], order::is_fair),
     ("order::a_burst_has_users_in_random_order", &[], order::a_burst_has_users_in_random_order),

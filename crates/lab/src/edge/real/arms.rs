@@ -152,13 +152,18 @@ pub fn edge_config(set_up: &SetUp) -> String {
 /// tc's commands. Borrowing classes take turns by quantum, so that each gets the same of what is left.
 pub fn htb_commands(arrangement: Arrangement) -> String {
     let mut lines = vec!["tc qdisc add dev wan root handle 1: htb default 2".to_owned()];
+    // As many packets in all, so that the queues are full before anything is measured.
+    let packets = match arrangement {
+        Arrangement::Two => BUFFERS,
+        Arrangement::Each => BUFFERS / u32::try_from(STREAMS.len()).unwrap_or(1),
+    };
     let mut class = |parent: &str, id: u32, kbps: u32, prio: u32| {
         lines.push(format!(
             "tc class add dev wan parent {parent} classid 1:{id} htb rate {kbps}kbit ceil {HTB_KBPS}kbit prio {prio} \
              overhead {HTB_OVERHEAD} quantum 1514 burst 1514 cburst 1514"
         ));
         if parent == "1:1" {
-            lines.push(format!("tc qdisc add dev wan parent 1:{id} handle {id}: pfifo limit {BUFFERS}"));
+            lines.push(format!("tc qdisc add dev wan parent 1:{id} handle {id}: pfifo limit {packets}"));
         }
     };
     class("1:", 1, HTB_KBPS, 0);
@@ -222,7 +227,7 @@ mod tests {
         let each = htb_commands(Arrangement::Each);
         for id in 10..19 {
             assert_eq!(each.matches(&format!("flowid 1:{id}")).count(), 1);
-            assert!(each.contains(&format!("parent 1:{id} handle {id}: pfifo limit 100")), "{each}");
+            assert!(each.contains(&format!("parent 1:{id} handle {id}: pfifo limit 11")), "{each}");
         }
         // A2 with 38 octets to each 200.
         assert!(each.contains("classid 1:11 htb rate 119kbit ceil 1900kbit prio 0"), "{each}");

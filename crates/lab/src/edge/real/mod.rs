@@ -28,7 +28,7 @@ use judge::All;
 const fn sizes(size: Size) -> (u32, (Plan, u32)) {
     let (rounds, sets, span_ms) = match size {
         Size::Quick => (1, 3, 1200),
-        Size::Normal => (3, 7, 1200),
+        Size::Normal => (3, 7, 1000),
         Size::Full => (10, 10, 2000),
     };
     (rounds, (Plan { warm_up: Duration::from_secs(1), span: Duration::from_millis(span_ms) }, sets))

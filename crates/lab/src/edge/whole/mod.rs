@@ -1,5 +1,6 @@
 //! Whole forwarders beside each other: what each spends on a packet of the same load, in turns.
 
+mod sender;
 mod stage;
 
 pub use stage::{Candidate, Forwards, PAYLOAD};
@@ -113,7 +114,7 @@ pub fn measure(
         stages.push(Some(stage));
     }
     let pps = PART * least(all.iter().map(|spent| spent.flood_pps).filter(|pps| pps.is_finite()));
-    report.parameter("packets", format!("{PAYLOAD} octets of UDP's payload, {pps:.0} a second: 80 % of what the slowest delivers of a flood"));
+    report.parameter("packets", format!("{PAYLOAD} octets of UDP's payload in bursts of 128, {pps:.0} a second: 80 % of what the slowest delivers of a flood"));
     report.parameter("rounds", format!("{rounds}, each load lasts {} ms", lasting.as_millis()));
     report.parameter(
         "cores",

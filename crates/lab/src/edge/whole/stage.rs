@@ -1,7 +1,8 @@
 //! A forwarder between two hosts, each in a network namespace of its own.
 
+use super::sender::{Packets, Sender};
 use crate::forwarding::{
-    Counted, FORWARDER_CORE, Load, Measured, OUTER_CORE, Sink, Spenders, inside, receive_by_thread,
+    Counted, FORWARDER_CORE, Measured, OUTER_CORE, Sink, Spenders, inside, receive_by_thread,
 };
 use crate::testbed::{self, Namespace, Process};
 use core::net::Ipv4Addr;
@@ -108,7 +109,7 @@ fn edge_config(candidate: &Candidate, [lan, wan]: [&str; 2]) -> String {
 /// One forwarder and the hosts beside it.
 #[derive(Debug)]
 pub struct Stage {
-    load: Load,
+    sender: Sender,
     spenders: Spenders,
     sink: Sink,
     _driver: Option<(Attachment, Object)>,
@@ -157,11 +158,19 @@ impl Stage {
         }
         let counted = Counted { tunnelled: false, port: PORT, octets: PACKET };
         let sink = inside(far.name(), || Sink::attach(&far_device, counted))?;
-        let datagrams = (0..candidate.destinations)
-            .map(|number| ((destination(number), PORT).into(), vec![0; PAYLOAD.into()]))
-            .collect();
+        let station = router.output_of("cat", &[&format!("/sys/class/net/{lan}/address")]).map_err(text)?;
+        let packets = Packets {
+            device: &near_device,
+            station: crate::ed::bed::parse_ethernet(station.trim()).ok_or("no Ethernet address")?,
+            port: PORT,
+            from: NEAR,
+            first: destination(0),
+            destinations: candidate.destinations,
+            payload: PAYLOAD,
+        };
+        let sender = inside(near.name(), || Sender::open(&packets))?;
         let mut stage = Self {
-            load: Load { from: (NEAR, PORT).into(), datagrams },
+            sender,
             spenders: Spenders { receivers },
             sink,
             _driver: None,
@@ -234,8 +243,9 @@ impl Stage {
     /// # Errors
     /// A sentence: what has ended, or that the person has interrupted it.
     pub fn measure(&mut self, pps: f64, lasting: Duration, stop: &AtomicBool) -> Result<Measured, String> {
-        let way = (&self.load, self.near.name(), &self.sink);
-        self.spenders.measure(self.process.as_mut(), way, (pps, lasting), stop)
+        let sender = &self.sender;
+        let send = || sender.send(pps, lasting, stop);
+        self.spenders.measure(self.process.as_mut(), (self.near.name(), &self.sink), (lasting, send), stop)
     }
 
     /// Packets of `gannet edge` by the fast path and by the rules so far; nothing of another forwarder.
