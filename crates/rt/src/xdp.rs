@@ -457,14 +457,16 @@ impl Xdp {
         device.send(&mut self.umem, buffer, (start, end), is_patient)
     }
 
-    /// Sends what was put on a device.
-    pub(crate) fn kick(&mut self, place: usize) {
-        let Some(device) = self.devices.get_mut(place) else { return };
-        let Some(open) = &mut device.sockets else { return };
+    /// Sends what was put on a device; false where that is down or gone.
+    pub(crate) fn kick(&mut self, place: usize) -> bool {
+        let Some(device) = self.devices.get_mut(place) else { return false };
+        let Some(open) = &mut device.sockets else { return false };
         // A device that is gone is found by the next look; its frames come back then.
-        device.unsent = open.kick().is_ok_and(|remaining| remaining > 0);
+        let kicked = open.kick();
+        device.unsent = kicked.as_ref().is_ok_and(|remaining| *remaining > 0);
         device.unsent_patient &= device.unsent;
         device.complete(&mut self.umem, &self.pool);
+        kicked.is_ok()
     }
 
     /// Sends what is left of earlier batches, or has waited long enough for a page, and takes back what has left.

@@ -139,7 +139,8 @@ impl Io {
         of_machine.map(|(_, packets)| report(packets)).collect()
     }
 
-    /// Sends by AF_XDP what waits for a device; false where the device has no such socket now. What it does not take waits.
+    /// Sends by AF_XDP what waits for a device; false where the device has no such socket now. What it does not take waits, unless it is
+    /// down.
     pub(super) fn flush_ring(&mut self, index: usize) -> bool {
         let at_ns = self.clock.unix_ns(self.now);
         let Self { xdp: Some(xdp), endpoints, recorder, frames, log, .. } = self else { return false };
@@ -167,7 +168,9 @@ impl Io {
                 log.dropped(Drop::RtSendFailed, None);
             }
         }
-        xdp.kick(place);
+        if !xdp.kick(place) {
+            packets.queue.drain(..).for_each(|_| log.dropped(Drop::RtSendFailed, None));
+        }
         true
     }
 }
