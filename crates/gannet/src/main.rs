@@ -1,8 +1,10 @@
-//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet edge`, `gannet vty`, `gannet load`,
+//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet edge`, `gannet ms`, `gannet vty`, `gannet load`,
 //! `gannet lab`, `gannet demo`, `gannet interop`.
 
 mod bss;
+mod cells;
 mod edge;
+mod fleet;
 mod ggsn;
 #[cfg(feature = "lab")]
 mod interop_command;
@@ -12,6 +14,7 @@ mod lab_command;
 mod link_command;
 #[cfg(feature = "lab")]
 mod load_command;
+mod ms;
 mod node;
 #[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "the commands of the laboratory take numbers"))]
 mod numbers;
@@ -46,6 +49,8 @@ enum Command {
     Bss(node::flags::Flags),
     /// Run an edge router between Ethernet devices
     Edge(node::flags::Flags),
+    /// Run mobiles of this machine, with a network device for each of their contexts
+    Ms(ms::MsArguments),
     /// Run commands in a node's VTY and print their answers
     Vty(vty_command::VtyArguments),
     #[cfg(feature = "lab")]
@@ -71,6 +76,7 @@ fn main() -> ExitCode {
         Command::Ggsn(flags) => ggsn::run(flags),
         Command::Bss(flags) => bss::run(flags),
         Command::Edge(flags) => edge::run(flags),
+        Command::Ms(arguments) => ms::run(arguments),
         Command::Vty(arguments) => vty_command::run(&arguments),
         #[cfg(feature = "lab")]
         Command::Load(arguments) => load_command::run(&arguments),

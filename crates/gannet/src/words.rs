@@ -3,6 +3,7 @@
 
 use crate::bss::BssNode;
 use crate::ggsn::GgsnNode;
+use crate::ms::MsNode;
 use crate::node::Node;
 use crate::sgsn::SgsnNode;
 use gannet_ops::config;
@@ -239,6 +240,52 @@ const OF_BSS: (&[Example], &[Reason]) = (
     &[],
 );
 
+const OF_MS: (&[Example], &[Reason]) = (
+    &[
+        ("ip-sns endpoints <1-8>", IP_SNS, "ms\n cells\n  ip-sns endpoints 3\n"),
+        ("ip-sns spare-endpoints <0-8>", IP_SNS, "ms\n cells\n  ip-sns spare-endpoints 3\n"),
+        ("cells-per-nse <1-65000>", CELLS, "ms\n cells\n  cells-per-nse 2\n"),
+        ("cells-per-routing-area <1-65000>", CELLS, "ms\n cells\n  cells-per-routing-area 2\n"),
+        ("imei-base IMEI", "", "ms\n imei-base 35293601000007\n"),
+        ("imsi-base IMSI", "", "ms\n imsi-base 001010000000777\n"),
+        ("activate-on-attach", "ms\n no activate-on-attach\n", "ms\n activate-on-attach\n"),
+        ("no context NAME", "", "ms\n no context a\n"),
+        ("no apn", "ms\n context a\n  apn x\n", "ms\n context a\n  no apn\n"),
+        ("no type", "ms\n context a\n  type ipv6\n", "ms\n context a\n  no type\n"),
+        ("no qos", QOS, "ms\n context a\n  no qos\n"),
+        ("no mode", "ms\n context a\n  mode acknowledged\n", "ms\n context a\n  no mode\n"),
+        ("activate", "ms\n context a\n  no activate\n", "ms\n context a\n  activate\n"),
+        ("beside NAME", "ms\n context b\n", BESIDE),
+        ("no beside", BESIDE, "ms\n context b\n  no beside\n  no filter\n"),
+        ("filter precedence <0-255> (protocol|source-port|destination-port) <0-65535>", BESIDE, OTHER_FILTER),
+        ("no filter", BESIDE, "ms\n context b\n  no beside\n  no filter\n"),
+        ("no device", "ms\n context a\n  device x\n", "ms\n context a\n  no device\n"),
+        ("no netns", "ms\n context a\n  netns x\n", "ms\n context a\n  no netns\n"),
+        ("no dns", "ms\n context a\n  dns\n", "ms\n context a\n  no dns\n"),
+        ("no mtu", "ms\n context a\n  mtu 1000\n", "ms\n context a\n  no mtu\n"),
+        ("no route default", "ms\n context a\n  route default\n", "ms\n context a\n  no route default\n"),
+        ("no route A.B.C.D/M", ROUTE, "ms\n context a\n  no route 192.0.2.0/24\n"),
+        ("no route X:X::X:X/M", ROUTE, "ms\n context a\n  no route 2001:db8::/32\n"),
+    ],
+    &[("no cells", "mobiles without a way to a network are refused")],
+);
+const IP_SNS: &str = "ms\n cells\n  gb-dialect ip-sns\n";
+const CELLS: &str = "ms\n cells\n  cells 6\n";
+const BESIDE: &str = "ms\n context b\n  beside a\n  filter precedence 1 protocol 17\n";
+const OTHER_FILTER: &str = "ms\n context b\n  filter precedence 1 protocol 6\n";
+const QOS: &str = "ms\n context a\n  qos precedence 1 delay 1 reliability 3 peak 1 mean 1\n";
+const ROUTE: &str = "ms\n context a\n  route 192.0.2.0/24\n  route 2001:db8::/32\n";
+
+#[test]
+fn every_word_of_a_mobile_station_has_an_effect_or_a_reason() {
+    let base = "ms\n cells\n  remote-ip 192.0.2.7\n  local-ip 192.0.2.2\n context a\nlog stderr\nstats reporter statsd x\nmetrics\nctrl\n";
+    let idle = without_effect::<MsNode>(base, OF_MS, |config| {
+        let plan = MsNode::plan(config, &mut Vec::new()).ok()?;
+        Some(format!("{plan:?} {:?} {:?} {:?}", config.common, config.fleet.mobiles, config.ctl))
+    });
+    assert!(idle.is_empty(), "without effect: {idle:#?}");
+}
+
 #[test]
 fn every_word_of_an_sgsn_has_an_effect_or_a_reason() {
     let base = "sgsn\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n gsup remote-ip 127.0.0.3\nns\n bind udp local\n  \
@@ -268,7 +315,7 @@ fn every_word_of_a_bss_has_an_effect_or_a_reason() {
     let base = "bss\n remote-ip 192.0.2.7\n local-ip 192.0.2.2\nlog stderr\nstats reporter statsd x\nmetrics\nctrl\n";
     let idle = without_effect::<BssNode>(base, OF_BSS, |config| {
         let plan = BssNode::plan(config, &mut Vec::new()).ok()?;
-        Some(format!("{plan:?} {:?} {:?}", config.common, config.mobiles))
+        Some(format!("{plan:?} {:?} {:?}", config.common, config.fleet.mobiles))
     });
     assert!(idle.is_empty(), "without effect: {idle:#?}");
 }

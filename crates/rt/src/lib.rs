@@ -86,6 +86,7 @@ mod ingress;
 mod io;
 mod kernel_tables;
 mod messages;
+mod namespace;
 mod netlink;
 mod not_forwarded;
 mod output;
@@ -115,6 +116,8 @@ pub use history::{DROPS_PER_MOBILE, DropHistory, Happened};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
 pub use kernel_tables::{KernelTables, NextHop};
 pub use messages::{Arrived, Messages};
+pub use namespace::{NetworkNamespace, in_network_namespace};
+pub use netlink::DeviceRoute;
 pub use not_forwarded::NotForwarded;
 pub use outside::Outside;
 pub use packet::{

@@ -15,6 +15,7 @@ mod laboratory;
 mod link;
 mod load;
 mod memory;
+mod mobile_station;
 mod operation;
 mod recording;
 mod statistics;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
                 link::CASES,
                 load::CASES,
                 memory::CASES,
+                mobile_station::CASES,
                 recording::CASES,
                 statistics::CASES,
                 transfers::CASES,

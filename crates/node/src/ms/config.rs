@@ -18,6 +18,8 @@ pub enum NPduDelivery {
     /// Out of the port [`super::TUN`].
     #[default]
     Tun,
+    /// Out of the port [`super::TUN`], to the device of the context: [`super::devices`].
+    Devices,
     /// To the outside as [`super::MsEvent::NPdu`], for a simulator.
     Event,
 }

@@ -1,5 +1,6 @@
 //! From the network to the mobile: bearer → LLC → layer 3 or N-PDU.
 
+use super::devices::Device;
 use super::mobile::{Link, Mobile, Suspension};
 use super::{Ms, MsEvent, NPduDelivery, Owner, TUN};
 use gannet_machine::drops::Drop;
@@ -47,7 +48,11 @@ impl Ms {
                 self.set_link(cx, mobile, |link| link.level_dbm = Some(level_dbm));
             }
             Indication::Mtu { mobile, octets } => {
+                let former = self.mobiles.get(mobile as usize).and_then(|mobile| mobile.link.mtu_octets);
                 self.set_link(cx, mobile, |link| link.mtu_octets = Some(octets));
+                if former != Some(octets) && (mobile as usize) < self.mobiles.len() {
+                    self.tell(MsEvent::LinkMtu { mobile, octets });
+                }
                 self.fit_to_link(cx, mobile);
             }
             Indication::PagingPs { cell, identity } => self.paging(cx, cell, identity),
@@ -191,6 +196,11 @@ impl Ms {
         self.stats.n_pdu_downlink += 1;
         match self.config.delivery {
             NPduDelivery::Tun => self.transmit(TUN, Peer::Slot(index), frame),
+            NPduDelivery::Devices => {
+                let bearer = self.mobiles.get(index as usize).and_then(|mobile| mobile.bearer(nsapi));
+                let nsapi = bearer.map_or(nsapi, |bearer| bearer.device);
+                self.transmit(TUN, Device { mobile: index, nsapi }.peer(), frame);
+            }
             NPduDelivery::Event => self.tell(MsEvent::NPdu { mobile: index, nsapi, frame }),
         }
     }

@@ -25,6 +25,8 @@ pub struct Bearer {
     pub sndcp: SndcpNsapi,
     /// The mobile's address.
     pub address: PdpAddress,
+    /// Where its packets come from: the same for all contexts with one address; see [`super::devices`].
+    pub device: Nsapi,
     /// LL-PDUs are protected in all their octets.
     pub protected: bool,
     /// N-PDUs go in acknowledged mode.
@@ -113,6 +115,8 @@ pub struct Mobile {
     pub again: Again,
     /// Nothing more is to be given to it for the time being.
     pub is_held_back: bool,
+    /// Devices of which nothing more is to be taken for the time being: bit n for that of NSAPI n.
+    pub held_devices: u16,
     /// Session management.
     pub sm: SmMsContexts,
     /// Active contexts by NSAPI, the first is NSAPI 5.
@@ -147,6 +151,7 @@ impl Mobile {
             sndcp: None,
             again: Again::default(),
             is_held_back: false,
+            held_devices: 0,
             sm: SmMsContexts::default(),
             bearers: [None; NSAPIS],
             orders: [const { None }; NSAPIS],
@@ -215,7 +220,7 @@ impl Mobile {
         let mut first = None;
         for bearer in self.bearers.iter().flatten() {
             match source.map_or(Fit::None, |source| source.fit(bearer.address)) {
-                Fit::Own => return Ok(self.among_sharers(bearer.sndcp.nsapi, packet)),
+                Fit::Own => return Ok(self.among_sharers(bearer.device, packet)),
                 Fit::Version => first = first.or(Some(bearer.sndcp.nsapi)),
                 Fit::None => {}
             }
@@ -228,11 +233,27 @@ impl Mobile {
         first.ok_or(none)
     }
 
-    /// Which of the contexts of an address, one of which is `first`, an uplink packet goes through.
-    fn among_sharers(&self, first: Nsapi, packet: &[u8]) -> Nsapi {
-        let (mut best, mut rest) = (None, None);
+    /// The bearer for an IP packet that comes from a device of this mobile: that of the device's contexts whose traffic flow
+    /// template the answer would fit, else the one without a template.
+    ///
+    /// # Errors
+    /// The name under which the packet is dropped.
+    pub fn bearer_of_device(&self, device: Nsapi, packet: &[u8]) -> Result<Nsapi, Drop> {
+        let mut bearers = self.bearers.iter().flatten();
+        let bearer = bearers.find(|bearer| bearer.device == device).ok_or(Drop::MsNoContext)?;
+        match Source::of(packet).map_or(Fit::None, |source| source.fit(bearer.address)) {
+            Fit::Own | Fit::Version => Ok(self.among_sharers(device, packet)),
+            Fit::None => Err(Drop::MsOtherAddressType),
+        }
+    }
+
+    /// Which of the contexts of a device, which have one address, an uplink packet goes through.
+    fn among_sharers(&self, device: Nsapi, packet: &[u8]) -> Nsapi {
+        let (mut best, mut rest, mut first) = (None, None, None);
         let mut fields = None;
-        for nsapi in self.sm.sharers(first).chain([first]).filter(|nsapi| self.bearer(*nsapi).is_some()) {
+        for bearer in self.bearers.iter().flatten().filter(|bearer| bearer.device == device) {
+            let nsapi = bearer.sndcp.nsapi;
+            first = first.or(Some(nsapi));
             let Some(tft) = self.sm.get(nsapi).and_then(|context| context.tft()) else {
                 rest = Some(nsapi);
                 continue;
@@ -245,7 +266,7 @@ impl Mobile {
                 best = Some((filter.precedence, nsapi));
             }
         }
-        best.map(|(_, nsapi)| nsapi).or(rest).unwrap_or(first)
+        best.map(|(_, nsapi)| nsapi).or(rest).or(first).unwrap_or(device)
     }
 }
 
@@ -312,6 +333,7 @@ mod tests {
             mobile.bearers[usize::from(nsapi - 5)] = Some(Bearer {
                 sndcp: SndcpNsapi::new(Nsapi(*nsapi), Sapi(3)),
                 address: *address,
+                device: Nsapi(*nsapi),
                 protected: true,
                 acknowledged: false,
             });

@@ -8,6 +8,7 @@
 //! | [`config`] | what a user may choose |
 //! | [`mobile`] | one mobile, plain data |
 //! | [`directory`] | a mobile by each of its names |
+//! | [`devices`] | a network device for each address of a mobile, where that is wanted |
 //! | `uplink` | N-PDU and layer 3 → LL-PDU → bearer |
 //! | `downlink` | bearer → LL-PDU → layer 3 or N-PDU, and paging |
 //! | `links` | acknowledged mode and compression, and links that end |
@@ -20,6 +21,7 @@
 //! it, and a context that was ordered is activated again after that. The data path allocates nothing.
 
 pub mod config;
+pub mod devices;
 pub mod directory;
 pub mod mobile;
 pub mod security;
@@ -38,6 +40,7 @@ pub use config::{MsConfig, NPduDelivery, PdpRequest};
 
 use core::convert::Infallible;
 use core::fmt;
+use devices::Device;
 use directory::{Directory, imei_of, imsi_of};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -46,6 +49,7 @@ use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::bearer::Bearer;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, NonGprs};
 use gannet_proto::llc::ReleaseCause;
+use gannet_proto::llc::abm::LinksConfig;
 use gannet_proto::sm::ms::{Change, WantedSecondary};
 use gannet_proto::sndcp::Reassembler;
 use gannet_proto::user_plane::Outputs;
@@ -56,7 +60,7 @@ use mobile::Mobile;
 
 /// The bearer. The bearer says what a peer is.
 pub const BEARER: Port = Port(0);
-/// The IP side. The peer is [`Peer::Slot`] with the mobile's index.
+/// The IP side. The peer is [`Peer::Slot`] with the mobile's index, or [`Device::peer`] with [`NPduDelivery::Devices`].
 pub const TUN: Port = Port(1);
 
 gannet_machine::timer_names! {
@@ -179,6 +183,14 @@ pub enum MsCommand {
         /// Which mobile.
         mobile: u32,
     },
+    /// Take other parameters of LLC: [`MsConfig::n201_u`] is asked for at once where a context is active, and the others when
+    /// acknowledged mode is established next.
+    SetLayers {
+        /// N201-U.
+        n201_u: Option<u16>,
+        /// Those of acknowledged mode.
+        links: LinksConfig,
+    },
 }
 
 /// A procedure that may fail.
@@ -296,6 +308,36 @@ pub enum MsEvent {
         /// Why.
         cause: Failure,
     },
+    /// With [`NPduDelivery::Devices`]: a mobile has a context with an address of its own, and needs a device for it.
+    DeviceUp {
+        /// Which device.
+        device: Device,
+        /// The context that brings it.
+        nsapi: Nsapi,
+        /// Its address.
+        address: PdpAddress,
+        /// Options of the external network; see [`name_servers`].
+        pco: Option<ProtocolConfiguration>,
+    },
+    /// The last context of a device is gone, and so the device is to go.
+    DeviceDown {
+        /// Which device.
+        device: Device,
+    },
+    /// The bearer of a mobile carries LL-PDUs of another length.
+    LinkMtu {
+        /// Which mobile.
+        mobile: u32,
+        /// The longest, in octets.
+        octets: u16,
+    },
+    /// [`MsEvent::HeldBack`] of one device, in its place.
+    DeviceHeld {
+        /// Which device.
+        device: Device,
+        /// It has begun, or with `false` is over.
+        on: bool,
+    },
     /// As much of a mobile waits for the network's confirmation as may, or it must not send: nothing more is to be given to it
     /// until that is over. What comes nevertheless is dropped by name where there is no room for it.
     HeldBack {
@@ -395,6 +437,8 @@ pub struct Ms {
     reassembler: Reassembler,
     soliciting: prefix::Soliciting,
     stats: Stats,
+    /// Much waits at the bearer's sockets.
+    bearer_is_full: bool,
     layers_out: Outputs,
     gmm_scratch: Batch<GmmMsAction>,
     segments: Batch<Frame>,
@@ -417,6 +461,7 @@ impl Ms {
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
             soliciting: prefix::Soliciting::default(),
             stats: Stats::default(),
+            bearer_is_full: false,
             layers_out: Outputs::default(),
             gmm_scratch: Batch::with_capacity(16),
             segments: Batch::with_capacity(16),
@@ -511,6 +556,7 @@ impl Ms {
             MsCommand::SendNpdu { mobile, nsapi, frame } => self.n_pdu(cx, mobile, Some(nsapi), frame),
             MsCommand::Suspend { mobile } => self.suspend(cx, mobile),
             MsCommand::Resume { mobile } => self.resume(cx, mobile),
+            MsCommand::SetLayers { n201_u, links } => self.set_layers(cx, n201_u, links),
         }
     }
 }
@@ -524,8 +570,8 @@ impl Machine for Ms {
         while let Some(input) = inputs.pop() {
             match input {
                 Input::Datagram { port: BEARER, peer, frame } => self.bearer_datagram(cx, peer, frame),
-                Input::Datagram { port: TUN, peer: Peer::Slot(index), frame } => {
-                    self.n_pdu(cx, index, None, frame);
+                Input::Datagram { port: TUN, peer: Peer::Slot(slot), frame } => {
+                    self.ip_packet(cx, slot, frame);
                 }
                 Input::Datagram { .. } => cx.drop(Drop::MsUnknownMobile, None),
                 Input::Classified { .. } | Input::Stream { .. } => {}
@@ -533,6 +579,11 @@ impl Machine for Ms {
                 Input::Command(command) => self.command(cx, command),
             }
         }
+    }
+
+    fn hold_back(&mut self, on: bool) {
+        self.bearer_is_full = on;
+        self.tell_room_of_all();
     }
 
     fn timer_name(&self, key: TimerKey) -> &'static str {

@@ -77,6 +77,12 @@ nodes! {
     Bssgp = "config-bssgp";
     /// The BSS emulator.
     Bss = "config-bss";
+    /// Mobiles of this machine.
+    Ms = "config-ms";
+    /// Their own cells.
+    MsCells = "config-ms-cells";
+    /// One context of them.
+    MsContext = "config-ms-context";
     /// The GGSN.
     Ggsn = "config-ggsn";
     /// One access point of the GGSN.
@@ -113,6 +119,9 @@ impl Node {
             Self::NsNse => &["ns", "nse 7"],
             Self::Bssgp => &["bssgp"],
             Self::Bss => &["bss"],
+            Self::Ms => &["ms"],
+            Self::MsCells => &["ms", "cells"],
+            Self::MsContext => &["ms", "context a"],
             Self::Ggsn => &["ggsn a"],
             Self::Apn => &["ggsn a", "apn b"],
             Self::Edge => &["edge"],

@@ -1,4 +1,5 @@
-//! Devices whose IP packets a machine receives and sends, each to a station: a port of [`Peer::Ethernet`].
+//! Devices whose packets, IP or those of one EtherType, a machine receives and sends, each to a station: a port of
+//! [`Peer::Ethernet`].
 
 use super::{Arrival, ENDPOINT_TOKENS, Endpoint, Io, Kind, Origin, Owner};
 use crate::checksum::finish_checksum;
@@ -21,6 +22,34 @@ pub(crate) struct Packets {
     pub(super) socket: Option<PacketSocket>,
     queue: VecDeque<(PacketTarget, Frame)>,
     record: Option<InterfaceId>,
+    layer: PacketLayer,
+    /// The kernel took nothing at the last try; it will say when it does again.
+    pub(super) blocked: bool,
+}
+
+impl Packets {
+    /// Packets that wait while the kernel takes none.
+    const WAITING_MAX: usize = 256;
+
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// So much waits that no more is to come for a while.
+    pub(super) fn is_backed_up(&self) -> bool {
+        self.blocked && self.queue.len() >= PACKET_BATCH / 4
+    }
+
+    /// The EtherType of a packet that is sent; IP says it itself.
+    fn ether_type(&self, packet: &[u8]) -> u16 {
+        match self.layer {
+            PacketLayer::Protocol(ether_type) => ether_type,
+            PacketLayer::Frames | PacketLayer::Packets => {
+                let is_ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
+                if is_ipv6 { ETHER_TYPE_IPV6 } else { ETHER_TYPE_IPV4 }
+            }
+        }
+    }
 }
 
 impl Io {
@@ -28,13 +57,15 @@ impl Io {
         &mut self,
         machine: usize,
         port: Port,
-        name: &str,
+        (name, layer): (&str, PacketLayer),
         record_as: Option<&str>,
     ) -> io::Result<()> {
-        let socket = PacketSocket::open(name, PacketLayer::Packets)?;
+        let socket = Some(PacketSocket::open(name, layer)?);
         let queue = VecDeque::with_capacity(PACKET_BATCH);
-        let record = self.interface(record_as);
-        let kind = Kind::Packets(Packets { name: name.to_owned(), socket: Some(socket), queue, record });
+        // A capture has packets of IP only.
+        let record = self.interface(record_as.filter(|_| layer == PacketLayer::Packets));
+        let (name, blocked) = (name.to_owned(), false);
+        let kind = Kind::Packets(Packets { name, socket, queue, record, layer, blocked });
         let index = self.insert(Owner { machine, port }, kind)?;
         self.rebind(machine, port, Peer::Link, Some(index));
         Ok(())
@@ -47,16 +78,19 @@ impl Io {
             else {
                 continue;
             };
-            let (there, name) = (device(&packets.name), packets.name.clone());
+            let (there, name, layer) = (device(&packets.name), packets.name.clone(), packets.layer);
             if there == packets.socket.as_ref().map(PacketSocket::index) {
                 continue;
             }
-            packets.socket = None;
+            (packets.socket, packets.blocked) = (None, false);
+            let lost = packets.queue.len();
+            packets.queue.clear();
+            (0..lost).for_each(|_| self.log.dropped(Drop::RtSendFailed, None));
             let Some(_) = there else {
-                self.note(Level::Error, format_args!("{name} is away: nothing is forwarded through it"));
+                self.note(Level::Error, format_args!("{name} is away: nothing goes through it"));
                 continue;
             };
-            match PacketSocket::open(&name, PacketLayer::Packets) {
+            match PacketSocket::open(&name, layer) {
                 Ok(socket) => {
                     packets.socket = Some(socket);
                     let fd = self.endpoints.get(index).and_then(Option::as_ref).and_then(Endpoint::fd);
@@ -96,15 +130,19 @@ impl Io {
         for (number, mut frame) in self.spare.drain(..count).enumerate() {
             let Some(arrived) = socket.arrived(number) else { continue };
             let is_ip = [ETHER_TYPE_IPV4, ETHER_TYPE_IPV6].contains(&arrived.ether_type);
+            let is_wanted = match packets.layer {
+                PacketLayer::Protocol(_) => arrived.is_for_us || arrived.is_for_several,
+                PacketLayer::Frames | PacketLayer::Packets => arrived.is_for_us && is_ip,
+            };
             // What is for others is not ours, and a tag names another device.
-            if !arrived.is_for_us || arrived.tagged || !is_ip {
+            if !is_wanted || arrived.tagged {
                 continue;
             }
             if arrived.cut || !frame.set_len(arrived.len) {
                 self.log.dropped(Drop::RtReceiveTooLong, None);
                 continue;
             }
-            if arrived.unfinished_checksum {
+            if arrived.unfinished_checksum && is_ip {
                 finish_checksum(&mut frame);
             }
             if let (Some(recorder), Some(interface)) = (&mut self.recorder, packets.record) {
@@ -126,40 +164,62 @@ impl Io {
         let Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) = self.endpoints.get_mut(index) else {
             return Some(frame);
         };
-        let is_ipv6 = frame.first().is_some_and(|first| first >> 4 == 6);
-        let ether_type = if is_ipv6 { ETHER_TYPE_IPV6 } else { ETHER_TYPE_IPV4 };
+        if packets.queue.len() >= Packets::WAITING_MAX {
+            self.log.dropped(Drop::RtSendQueueFull, None);
+            return None;
+        }
+        let ether_type = packets.ether_type(&frame);
         if packets.queue.is_empty() {
             self.unsent.push(index);
         }
         packets.queue.push_back((PacketTarget { to, ether_type }, frame));
-        if packets.queue.len() >= PACKET_BATCH {
+        if packets.queue.len() >= PACKET_BATCH && !packets.blocked {
             self.flush_packets(index);
-            self.unsent.retain(|other| *other != index);
+            let is_empty = !self.packets_wait(index);
+            self.unsent.retain(|other| *other != index || !is_empty);
         }
         None
     }
 
-    /// Sends all that waits. What the device does not take is dropped: the machine's queues decide what waits.
+    pub(super) fn packets_wait(&self, index: usize) -> bool {
+        matches!(
+            self.endpoints.get(index),
+            Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) if packets.has_waiting()
+        )
+    }
+
+    /// Sends what waits. IP that the device does not take is dropped: the machine's queues decide what waits. Of an EtherType of
+    /// its own it stays here until the socket takes more.
     pub(super) fn flush_packets(&mut self, index: usize) {
         let at_ns = self.clock.unix_ns(self.now);
         let Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) = self.endpoints.get_mut(index) else {
             return;
         };
-        while !packets.queue.is_empty() {
+        while !packets.queue.is_empty() && !packets.blocked {
             let all = packets.queue.iter().map(|(target, frame)| (&**frame, Some(*target)));
             let sent = packets.socket.as_mut().map(|socket| socket.send(all));
-            if let Some(Ok(count)) = sent
-                && count > 0
-            {
-                for (_, frame) in packets.queue.drain(..count) {
-                    if let (Some(recorder), Some(interface)) = (&mut self.recorder, packets.record) {
-                        recorder.ip(interface, at_ns, Direction::Out, &frame);
+            match sent {
+                Some(Ok(count)) if count > 0 => {
+                    for (_, frame) in packets.queue.drain(..count) {
+                        if let (Some(recorder), Some(interface)) = (&mut self.recorder, packets.record) {
+                            recorder.ip(interface, at_ns, Direction::Out, &frame);
+                        }
                     }
                 }
-                continue;
+                Some(Err(error))
+                    if error.kind() == io::ErrorKind::WouldBlock
+                        && matches!(packets.layer, PacketLayer::Protocol(_)) =>
+                {
+                    packets.blocked = true;
+                }
+                Some(Ok(_) | Err(_)) | None => {
+                    packets.queue.pop_front();
+                    self.log.dropped(Drop::RtSendFailed, None);
+                }
             }
-            packets.queue.pop_front();
-            self.log.dropped(Drop::RtSendFailed, None);
+        }
+        if packets.blocked {
+            self.watch(index, Interest::READABLE.add(Interest::WRITABLE));
         }
     }
 }
