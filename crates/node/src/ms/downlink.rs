@@ -52,8 +52,8 @@ impl Ms {
                 self.set_link(cx, mobile, |link| link.mtu_octets = Some(octets));
                 if former != Some(octets) && (mobile as usize) < self.mobiles.len() {
                     self.tell(MsEvent::LinkMtu { mobile, octets });
+                    self.fit_to_link(cx, mobile);
                 }
-                self.fit_to_link(cx, mobile);
             }
             Indication::PagingPs { cell, identity } => self.paging(cx, cell, identity),
             Indication::PagingCs => cx.drop(Drop::MsPagingCs, None),

@@ -79,12 +79,14 @@ impl Link {
         llc.n201_u(sapi) > self.room(Self::UI) || llc.n201_i(sapi) > self.room(Self::I)
     }
 
-    /// What a mobile is to ask for on a SAPI whose N201-U is to be `n201_u`, or may stay; `None` for nothing. It is never
-    /// more than the bearer carries, as far as N201 can be that small.
+    /// What a mobile is to ask for on a SAPI whose N201-U is to be `n201_u`; `None` for nothing. Where nobody has said what it is
+    /// to be, it is what the bearer carries, so that nothing is cut which need not be, and stays where the bearer says nothing. It
+    /// is never more than the bearer carries, as far as N201 can be that small.
     #[must_use]
     pub fn wanted(self, llc: &LlcContext, sapi: Sapi, n201_u: Option<u16>) -> Option<XidRequest> {
         let (now_u, now_i) = (llc.n201_u(sapi), llc.n201_i(sapi));
-        let wanted = n201_u.unwrap_or(now_u).min(self.room(Self::UI));
+        let filled = self.mtu_octets.map(|_| N201_MAX);
+        let wanted = n201_u.or(filled).unwrap_or(now_u).min(self.room(Self::UI));
         let n201_u = Some(wanted).filter(|wanted| *wanted != now_u);
         let n201_i = Some(self.room(Self::I)).filter(|room| *room < now_i);
         let is_any = n201_u.is_some() || n201_i.is_some();
@@ -357,6 +359,21 @@ mod tests {
         assert_eq!(mobile.bearer_for(&[0x60; 40]), Ok(Nsapi(5)));
         assert_eq!(mobile.bearer_for(&[]), Err(Drop::MsOtherAddressType));
         assert_eq!(mobile.bearer_for(&[0x45]), Err(Drop::MsOtherAddressType));
+    }
+
+    #[test]
+    fn frames_are_as_long_as_the_bearer_has_room_for() {
+        let llc = LlcContext::new(LlcRole::Ms);
+        let wanted = |mtu_octets, n201_u| {
+            let request = Link { mtu_octets, level_dbm: None }.wanted(&llc, Sapi::DATA3, n201_u);
+            request.map(|request| (request.n201_u, request.n201_i))
+        };
+        // Ethernet less the header of the adaptation protocol.
+        assert_eq!(wanted(Some(1492), None), Some((Some(1486), Some(1485))));
+        assert_eq!(wanted(Some(1492), Some(1000)), Some((Some(1000), Some(1485))));
+        assert_eq!(wanted(Some(9000), None), Some((Some(1520), None)));
+        assert_eq!(wanted(Some(300), Some(1000)), Some((Some(294), Some(293))));
+        assert_eq!((wanted(None, None), wanted(None, Some(1000))), (None, Some((Some(1000), None))));
     }
 
     #[test]

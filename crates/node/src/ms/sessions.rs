@@ -10,6 +10,7 @@ use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context};
 use gannet_proto::about::About as _;
 use gannet_proto::gmm::ms::{GmmMsEvent, GmmMsState};
+use gannet_proto::llc::SAPIS;
 use gannet_proto::llc::abm::LinksConfig;
 use gannet_proto::sm::ms::{Change, SmMsAction, SmMsEvent, Wanted, WantedSecondary};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
@@ -378,14 +379,14 @@ impl Ms {
         }
     }
 
-    /// The longest LL-PDU of a mobile's bearer is another: what its contexts have agreed to may be too long.
+    /// The longest LL-PDU of a mobile's bearer is another: what its contexts have agreed to may be too long, or shorter than need
+    /// be.
     pub(super) fn fit_to_link(&mut self, cx: &mut Context<'_>, index: u32) {
-        for place in 0..NSAPIS {
-            let Some(mobile) = self.mobiles.get(index as usize) else { return };
-            let sapi = mobile.bearer(Mobile::nsapi_at(place)).map(|bearer| bearer.sndcp.sapi);
-            if let Some(sapi) = sapi.filter(|sapi| mobile.link.is_exceeded(&mobile.llc, *sapi)) {
-                self.negotiate(cx, index, sapi);
-            }
+        let Some(mobile) = self.mobiles.get(index as usize) else { return };
+        let used = |sapi: &Sapi| mobile.bearers.iter().flatten().any(|bearer| bearer.sndcp.sapi == *sapi);
+        let sapis = SAPIS.map(|sapi| Some(sapi).filter(used));
+        for sapi in sapis.into_iter().flatten() {
+            self.negotiate(cx, index, sapi);
         }
     }
 }
