@@ -7,6 +7,8 @@ mod commands;
 
 pub(crate) use commands::{FILTER_HELP, filter, install, qos, write};
 
+use crate::config::Element;
+use crate::grammar::{Action, CommandError, Edit, Grammar, Node};
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::llc::abm::LinksConfig;
 use gannet_proto::sndcp::compression::CompressionConfig;
@@ -128,4 +130,15 @@ pub struct FilterOrder {
     pub precedence: u8,
     /// What a downlink packet must have.
     pub component: Component,
+}
+
+/// Adds a command that changes the configuration.
+fn set<E: Element<Config: HasFleet>>(
+    grammar: &mut Grammar<E>,
+    node: Node,
+    pattern: &'static str,
+    help: &str,
+    set: fn(&mut Edit<'_, E::Config>) -> Result<(), CommandError>,
+) {
+    grammar.add(&[node], pattern, help, Action::<E>::Set(set));
 }

@@ -1,7 +1,6 @@
 //! The cards and ciphers of mobiles. Keys stand in the configuration and nowhere else: no error repeats them.
 
-use super::commands::set;
-use super::{HasFleet, Mobiles};
+use super::{HasFleet, Mobiles, set};
 use crate::config::{ConfigText, Element};
 use crate::grammar::{Args, CommandError, Grammar, Node};
 use gannet_proto::auth::cards::{Cards, Variant};

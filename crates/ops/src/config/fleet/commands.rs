@@ -1,10 +1,10 @@
 //! The commands of mobiles, and how they are written.
 
-use super::{FilterOrder, Fleet, HasFleet, PdpType, QosRequest, cards};
+use super::{FilterOrder, Fleet, HasFleet, PdpType, QosRequest, cards, set};
 use crate::config::compression::{self, HasCompression};
 use crate::config::links::{self, HasLinks};
 use crate::config::{ConfigText, Element};
-use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
+use crate::grammar::{Args, CommandError, Grammar, Node};
 use gannet_wire::l3::ie::Component;
 
 /// Writes the lines of mobiles.
@@ -50,17 +50,6 @@ pub(crate) fn write(fleet: &Fleet, text: &mut ConfigText) {
     if let Some(octets) = fleet.n201_u {
         text.line(format_args!("llc n201-u {octets}"));
     }
-}
-
-/// Adds a command that changes the configuration.
-pub(super) fn set<E: Element<Config: HasFleet>>(
-    grammar: &mut Grammar<E>,
-    node: Node,
-    pattern: &'static str,
-    help: &str,
-    set: fn(&mut Edit<'_, E::Config>) -> Result<(), CommandError>,
-) {
-    grammar.add(&[node], pattern, help, Action::<E>::Set(set));
 }
 
 /// The commands, in this node.
