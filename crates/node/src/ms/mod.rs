@@ -46,7 +46,7 @@ use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::timers::{TimerKey, TimerName as _};
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
-use gannet_proto::bearer::Bearer;
+use gannet_proto::bearer::{self, Bearer};
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, NonGprs};
 use gannet_proto::llc::ReleaseCause;
 use gannet_proto::llc::abm::LinksConfig;
@@ -58,10 +58,20 @@ use gannet_wire::id::{Nsapi, PTmsi, Rai};
 use gannet_wire::l3::ie::{Apn, GmmCause, PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
 use mobile::Mobile;
 
-/// The bearer. The bearer says what a peer is.
+/// The first link of the bearer. The bearer says what a peer is.
 pub const BEARER: Port = Port(0);
 /// The IP side. The peer is [`Peer::Slot`] with the mobile's index, or [`Device::peer`] with [`NPduDelivery::Devices`].
 pub const TUN: Port = Port(1);
+
+/// The port of a link of the bearer: [`BEARER`], and those behind [`TUN`].
+#[must_use]
+pub const fn bearer_port(link: u16) -> Port {
+    if link == 0 { BEARER } else { Port(link.saturating_add(1)) }
+}
+
+const fn link_of(port: Port) -> u16 {
+    port.0.saturating_sub(if port.0 > TUN.0 { 1 } else { 0 })
+}
 
 gannet_machine::timer_names! {
     /// Who asked for a wake-up.
@@ -78,6 +88,8 @@ gannet_machine::timer_names! {
         Routers = "router solicitations",
         /// A mobile's links in acknowledged mode that stand still.
         Links = "the next try in acknowledged mode",
+        /// The bearer.
+        Bearer = "the bearer of the mobiles",
     }
 }
 
@@ -432,6 +444,7 @@ pub struct Stats {
 pub struct Ms {
     config: MsConfig,
     bearer: Box<dyn Bearer>,
+    bearer_out: Batch<bearer::Output>,
     mobiles: Vec<Mobile>,
     directory: Directory,
     reassembler: Reassembler,
@@ -467,6 +480,7 @@ impl Ms {
             segments: Batch::with_capacity(16),
             out: Batch::with_capacity(config.outputs_max),
             bearer,
+            bearer_out: Batch::with_capacity(16),
             config,
         }
     }
@@ -533,6 +547,7 @@ impl Ms {
             }
             Owner::Routers => self.wake_soliciting(cx),
             Owner::Links => self.wake_links(cx, key.slot),
+            Owner::Bearer => self.wake_bearer(cx),
         }
     }
 
@@ -569,16 +584,19 @@ impl Machine for Ms {
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<MsCommand>>) {
         while let Some(input) = inputs.pop() {
             match input {
-                Input::Datagram { port: BEARER, peer, frame } => self.bearer_datagram(cx, peer, frame),
                 Input::Datagram { port: TUN, peer: Peer::Slot(slot), frame } => {
                     self.ip_packet(cx, slot, frame);
                 }
-                Input::Datagram { .. } => cx.drop(Drop::MsUnknownMobile, None),
+                Input::Datagram { port: TUN, .. } => cx.drop(Drop::MsUnknownMobile, None),
+                Input::Datagram { port, peer, frame } => {
+                    self.bearer_datagram(cx, (link_of(port), peer), frame);
+                }
                 Input::Classified { .. } | Input::Stream { .. } => {}
                 Input::Timeout(key) => self.timeout(cx, key),
                 Input::Command(command) => self.command(cx, command),
             }
         }
+        self.bearer.arm(Owner::Bearer.key(0, 0), cx.timers);
     }
 
     fn hold_back(&mut self, on: bool) {

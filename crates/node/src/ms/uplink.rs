@@ -2,7 +2,7 @@
 
 use super::devices::Device;
 use super::mobile::Suspension;
-use super::{BEARER, Ms, NPduDelivery, Owner};
+use super::{Ms, NPduDelivery, Owner};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -143,11 +143,12 @@ impl Ms {
             cx.drop_of(Drop::MsNoCell, whose);
             return;
         };
-        match self.bearer.request(cx, Sender { mobile: index, cell, tlli }, request) {
-            Ok(Some((peer, frame))) => self.transmit(BEARER, peer, frame),
-            Ok(None) => {}
-            Err(drop) => cx.drop_of(drop, whose),
+        let mut out = core::mem::take(&mut self.bearer_out);
+        if let Err(drop) = self.bearer.request(cx, Sender { mobile: index, cell, tlli }, request, &mut out) {
+            cx.drop_of(drop, whose);
         }
+        self.bearer_outputs(cx, &mut out);
+        self.bearer_out = out;
     }
 
     /// T200 or T201 of a mobile's LLC may be due.
