@@ -1,10 +1,11 @@
 //! Cells as the configuration has them, in a loop: for each node that has some.
 
 use crate::node::in_use;
+use core::convert::Infallible;
 use core::net::{IpAddr, SocketAddr};
-use gannet_machine::Port;
 use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level, TraceSink};
+use gannet_machine::{Machine, Port};
 use gannet_node::bss::radio::RadioConfig;
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
 use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Radio};
@@ -69,12 +70,19 @@ impl Plan {
         &self.sockets
     }
 
-    /// Puts the machine and its sockets into a loop, and starts it.
+    /// Puts a machine of these cells and its sockets into a loop.
     ///
     /// # Errors
     /// A sentence: what the machine does not permit.
-    pub fn build(self, node: &mut EventLoop) -> Result<MachineId<Bss>, String> {
-        let machine = Bss::new(self.bss).map_err(|error| error.to_string())?;
+    pub fn build<M>(
+        self,
+        node: &mut EventLoop,
+        make: impl FnOnce(bss::Config) -> Result<M, bss::ConfigError>,
+    ) -> Result<MachineId<M>, String>
+    where
+        M: Machine<Event = bss::Event, Rule = Infallible> + 'static,
+    {
+        let machine = make(self.bss).map_err(|error| error.to_string())?;
         let bss = node.add_machine(machine, |_, event, outside| cell_event(event, outside));
         for (port, address) in self.sockets {
             let mut udp = UdpConfig::new(address).record_as("Gb");

@@ -64,7 +64,7 @@ impl Node for BssNode {
     }
 
     fn build(plan: Plan, config: &ops::BssConfig, node: &mut EventLoop) -> Result<Self, String> {
-        let bss = plan.cells.build(node)?;
+        let bss = plan.cells.build(node, Bss::new)?;
         let devices = Rc::new(RefCell::new(Devices::default()));
         let for_events = Rc::clone(&devices);
         let ms = node.add_machine(Ms::new(plan.ms, Box::new(UmBearer)), move |ms, event, outside| {

@@ -4,6 +4,7 @@ use super::BssNode;
 use crate::node::show as common;
 use crate::node::statistics::{PARTS_STEP, number};
 use core::net::IpAddr;
+use gannet_machine::time::Instant;
 use gannet_node::bss::Bss;
 use gannet_node::ms::show::MobileView;
 use gannet_node::ms::{Ms, Stats};
@@ -153,6 +154,11 @@ pub fn groups(node: &BssNode, part: usize, access: &mut Access<'_>, groups: &mut
         return true;
     };
     let Some(bss) = access.look_at(node.bss) else { return false };
+    groups_of_cells(bss, part, now, groups)
+}
+
+/// What is counted of NS-VCs and cells, some in each part; parts are counted from 0. True where there is a next one.
+pub fn groups_of_cells(bss: &Bss, part: usize, now: Instant, groups: &mut Vec<Group>) -> bool {
     let shown = common::Shown { now, local: &|_| None, stats: true };
     let vcs = bss.ns().vcs().map(|vc| of_view::ns_vc(vc.nsei(), &common::ns_vc(vc, shown)));
     let nobody = BTreeMap::new();

@@ -8,6 +8,7 @@ mod plan;
 mod status;
 
 use crate::fleet::{self, Arrivals, Queue};
+use crate::links::{self, End, Watch};
 use crate::node::{self, Node, Running};
 use clap::{Args, Subcommand};
 use ctl::{CtlService, News};
@@ -18,6 +19,8 @@ use gannet_node::ms::{self, Ms, MsCommand};
 use gannet_ops::config::ms as ops;
 use gannet_ops::grammar::CommandError;
 use gannet_ops::metrics::Group;
+use gannet_proto::adaptation::AdaptationBearer;
+use gannet_proto::bearer::Bearer;
 use gannet_proto::um::UmBearer;
 use gannet_rt::{Access, EventLoop, MachineId};
 use plan::Plan;
@@ -86,11 +89,18 @@ impl Node for MsNode {
 
     fn build(plan: Plan, config: &ops::MsConfig, node: &mut EventLoop) -> Result<Self, String> {
         let socket = ctl::open(&config.ctl)?;
-        let bss = plan.cells.map(|cells| cells.build(node)).transpose()?;
+        let bss = plan.cells.map(|cells| cells.build(node, Bss::new)).transpose()?;
+        let (bearer, links): (Box<dyn Bearer>, _) = match plan.bearer {
+            Some((mut bearer, links)) => {
+                bearer.secret = links::secret()?;
+                (Box::new(AdaptationBearer::new(bearer)), links)
+            }
+            None => (Box::new(UmBearer), Vec::new()),
+        };
         let devices = Rc::new(RefCell::new(Devices::new(plan.contexts)));
         let news = Rc::new(RefCell::new(News::default()));
         let for_events = (Rc::clone(&devices), Rc::clone(&news));
-        let ms = node.add_machine(Ms::new(plan.ms, Box::new(UmBearer)), move |ms, event, outside| {
+        let ms = node.add_machine(Ms::new(plan.ms, bearer), move |ms, event, outside| {
             let (devices, news) = &for_events;
             if let Some((mobile, text)) = devices.borrow_mut().follow(ms, &event, outside) {
                 news.borrow_mut().tell(mobile, &text);
@@ -106,6 +116,10 @@ impl Node for MsNode {
         });
         node.add_service(Box::new(service)).map_err(|error| error.to_string())?;
         arrivals.borrow_mut().fill(&config.fleet.mobiles);
+        for (link, number) in links.iter().zip(0..) {
+            links::attach(node, (ms, ms::bearer_port(number)), link, End::Mobiles)?;
+        }
+        Watch::start(node, ms, &links)?;
         if let Some(bss) = bss {
             node.link((bss, bss::UM), (ms, ms::BEARER));
             node.access().command(bss, Command::Start);
@@ -148,11 +162,11 @@ impl Node for MsNode {
             let mut config = config.clone();
             (config.fleet.n201_u, config.fleet.links) = layers(new);
             (config.fleet.mobiles.attach_per_s, config.fleet.mobiles.activate) = (None, false);
-            (config.cells, config.ctl, config.fleet)
+            (config.cells, config.ctl, config.fleet, config.bearers, config.known_cells, config.hysteresis)
         };
         if rest(old) != rest(new) {
             out.push_str(
-                "What changes in mobiles, their QoS and compression, cells and the ctl socket holds from the next start on.\n",
+                "What changes in mobiles, their QoS and compression, cells, bearers and the ctl socket holds from the next start on.\n",
             );
         }
         Ok(())

@@ -1,11 +1,20 @@
 //! What an operator wrote, as the mobiles of this machine take it.
 
-use crate::{cells, fleet};
+use crate::{cells, fleet, links};
+use gannet_machine::time::Duration;
 use gannet_node::ms::{MsCommand, MsConfig, NPduDelivery};
+use gannet_ops::config::bearers::Link;
 use gannet_ops::config::ms::{ContextConfig, DeviceConfig, FilterOrder, MsConfig as OpsConfig};
+use gannet_proto::adaptation::{MobileConfig, MobileLink, MobileMedium, PACKETS_MAX, Policy};
+use gannet_proto::auth::key::Key128;
 use gannet_proto::sm::ms::WantedSecondary;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::ie::{Apn, PdpAddress, QosProfile, ReliabilityClass};
+
+/// From one report of a link to the next.
+const REPORTS: Duration = Duration::from_secs(1);
+/// Pieces of LL-PDUs that may wait for others.
+const PIECES_MAX: usize = 1024;
 
 /// The machines, and the contexts of every mobile.
 #[derive(Debug)]
@@ -14,6 +23,8 @@ pub struct Plan {
     pub ms: MsConfig,
     /// Their own cells.
     pub cells: Option<cells::Plan>,
+    /// Their bearer to access points, and its links.
+    pub bearer: Option<(MobileConfig, Vec<Link>)>,
     /// Their contexts.
     pub contexts: Vec<Context>,
 }
@@ -98,11 +109,43 @@ impl Context {
 pub fn plan(config: &OpsConfig) -> Result<Plan, String> {
     let mobiles = config.fleet.mobiles.count;
     let cells = config.cells.as_ref().map(|cells| cells::Plan::new(cells, mobiles)).transpose()?;
-    let ids = cells.as_ref().map(cells::Plan::ids).unwrap_or_default();
+    let ids = cells.as_ref().map_or_else(|| config.known_cells.clone(), cells::Plan::ids);
     let mut ms = fleet::plan(&config.fleet, ids)?;
     ms.delivery = NPduDelivery::Devices;
+    ms.bearer_selects = cells.is_none();
+    let bearer = cells.is_none().then(|| (bearer(config), config.bearers.links.clone()));
     let contexts = config.contexts.iter().map(|context| self::context(config, context, &ms));
-    Ok(Plan { contexts: contexts.collect::<Result<_, _>>()?, ms, cells })
+    Ok(Plan { contexts: contexts.collect::<Result<_, _>>()?, ms, cells, bearer })
+}
+
+/// The bearer; its secret is still to come.
+fn bearer(config: &OpsConfig) -> MobileConfig {
+    let link = |link: &Link| MobileLink {
+        medium: match link {
+            Link::Ethernet(_) => MobileMedium::Ethernet,
+            Link::Udp(address) => MobileMedium::Udp(*address),
+        },
+        mtu: links::mtu(link),
+    };
+    let mobiles = config.fleet.mobiles.count;
+    let cells = u16::try_from(config.known_cells.len()).unwrap_or(u16::MAX);
+    MobileConfig {
+        links: config.bearers.links.iter().map(link).collect(),
+        cells: config.known_cells.clone(),
+        mobiles,
+        keys: links::keys(config.bearers.key, mobiles),
+        network_key: links::key(config.bearers.network_key),
+        interval: REPORTS,
+        policy: Policy {
+            preference: (0..cells).collect(),
+            hysteresis: config.hysteresis.permille,
+            hold: Duration::from_millis(config.hysteresis.hold_ms.into()),
+            ..Policy::default()
+        },
+        packets_max: PACKETS_MAX,
+        pieces_max: PIECES_MAX,
+        secret: Key128([0; 16]),
+    }
 }
 
 fn context(config: &OpsConfig, of: &ContextConfig, ms: &MsConfig) -> Result<Context, String> {

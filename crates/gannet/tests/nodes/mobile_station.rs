@@ -1,4 +1,4 @@
-//! `gannet ms` with cells of its own before an SGSN and a GGSN: devices of contexts in a network namespace, what they bring and
+//! `gannet ms` with cells of its own, or behind `gannet ap`, before an SGSN and a GGSN: devices of contexts in a network namespace, what they bring and
 //! what is left when they go, and orders by `gannet ms ctl`.
 
 use crate::common::{GANNET, Node, file, said, signal, wait_for, within};
@@ -14,6 +14,7 @@ pub const CASES: &[Case] = &[
     ("a_context_brings_a_device_that_leaves_nothing_behind", NEEDS, a_device),
     ("packets_take_the_context_of_their_template", TRACED, two_contexts),
     ("orders_come_by_socket", NEEDS, orders),
+    ("a_mobile_changes_from_ethernet_to_udp_and_back", NEEDS, two_bearers),
 ];
 
 const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("ping")];
@@ -31,6 +32,8 @@ struct World {
     user: Netns,
     ggsn: Node,
     _sgsn: Node,
+    /// The access point, where the mobiles have no cells of their own.
+    ap: Option<Node>,
     ms: Node,
 }
 
@@ -41,6 +44,11 @@ impl World {
         let netns = |place: &str| Netns::new(&format!("{label}-{place}"));
         let (core, radio, user) = (netns("core"), netns("radio"), netns("user"));
         radio.join(("gb0", "192.0.2.1/30"), &core, ("gb1", "192.0.2.2/30"));
+        if lines.contains(" bearer ") {
+            radio.ip(&["link", "add", "bear0", "type", "veth", "peer", "name", "bear1"]);
+            ["bear0", "bear1"].iter().for_each(|device| radio.ip(&["link", "set", device, "up"]));
+            radio.ip(&["address", "add", "203.0.113.2/32", "dev", "lo"]);
+        }
         let path = directory.path().display().to_string();
         let end = |address: &str| format!("line vty\n no login\n bind {address}\n");
         let ggsn = format!(
@@ -54,9 +62,11 @@ impl World {
              llc n201-u 1520\nns\n bind udp local\n  listen 192.0.2.2 23000\n  accept-ipaccess\nbssgp\n{}",
             end("127.0.0.3")
         );
+        let (ggsn, sgsn) = (start(&directory, &core, "ggsn", &ggsn), start(&directory, &core, "sgsn", &sgsn));
         let mut this = Self {
-            ggsn: start(&directory, &core, "ggsn", &ggsn),
-            _sgsn: start(&directory, &core, "sgsn", &sgsn),
+            ggsn,
+            _sgsn: sgsn,
+            ap: None,
             ms: start(&directory, &radio, "ms", &Self::config(&directory, &user, lines)),
             directory,
             core,
@@ -70,10 +80,14 @@ impl World {
     fn config(directory: &TempDir, user: &Netns, lines: &str) -> String {
         let socket = directory.path().join("ms.sock").display().to_string();
         let lines = lines.replace("NETNS", user.name());
+        let end = "line vty\n no login\n bind 127.0.0.1\n";
+        if lines.contains(" bearer ") {
+            return format!("ms\n ctl socket {socket}\n{lines}{end}");
+        }
         format!(
             "ms\n ctl socket {socket}\n cells\n  remote-ip 192.0.2.2\n  local-ip 192.0.2.1\n  radio delay 1\n  \
              radio downlink 10000000 uplink 10000000\n  flow-control cell bmax 1000000\n  \
-             flow-control ms bmax 1000000 rate 10000000\n{lines}line vty\n no login\n bind 127.0.0.1\n"
+             flow-control ms bmax 1000000 rate 10000000\n{lines}{end}"
         )
     }
 
@@ -315,4 +329,47 @@ fn orders() {
     let error = world.ask(&["--json", "fly"]).unwrap_err();
     let error: serde_json::Value = serde_json::from_str(&error).unwrap();
     assert!(error["error"].as_str().unwrap().starts_with("That is no command"));
+}
+
+/// Mobiles behind an access point with a link of Ethernet and one of UDP, both authenticated. The first is preferred. It goes
+/// away and comes back, and the address stays.
+fn two_bearers() {
+    let key = "bearer key id 7 key 000102030405060708090a0b0c0d0e0f";
+    let lines = format!(
+        " bearer ethernet bear0\n bearer udp 203.0.113.2 34997\n {key}\n cell 001 01 1 0 1\n cell 001 01 1 0 2\n \
+         bearer hysteresis 100 hold 500\n no attach-rate\n context gprs\n  netns NETNS\n  route default\n"
+    );
+    let mut world = World::new("ms-ap", &lines);
+    let ap = format!(
+        "ap\n remote-ip 192.0.2.2\n local-ip 192.0.2.1\n cells 2\n bearer ethernet bear1\n \
+         bearer udp 203.0.113.2 34997\n {key}\n bearer authentication\n radio downlink 10000000 uplink 10000000\n \
+         flow-control cell bmax 1000000\n flow-control ms bmax 1000000 rate 10000000\nline vty\n no login\n bind 127.0.0.4\n"
+    );
+    world.ap = Some(start(&world.directory, &world.radio, "ap", &ap));
+    let cell = |world: &World, number: u64| {
+        wait_for("the cell", || {
+            let status: serde_json::Value = serde_json::from_str(&world.ctl(&["--json", "status"])).unwrap();
+            (status[0]["cell"].as_u64() == Some(number)).then_some(())
+        });
+    };
+    world.ctl(&["activate"]);
+    let address = world.address("gprs0");
+    cell(&world, 0);
+    let ping = |world: &World| {
+        wait_for("an answer", || {
+            let mut ping = world.user.command("ping");
+            ping.args(["-n", "-c", "1", "-W", "2", "-s", "1300", HOST]);
+            ping.output().unwrap().status.success().then_some(())
+        });
+    };
+    ping(&world);
+    transfer(&world);
+    world.radio.ip(&["link", "set", "bear0", "down"]);
+    cell(&world, 1);
+    ping(&world);
+    world.radio.ip(&["link", "set", "bear0", "up"]);
+    cell(&world, 0);
+    ping(&world);
+    assert_eq!(world.address("gprs0"), address);
+    assert!(!world.ms.log().contains("000102"), "keys are not logged");
 }

@@ -6,6 +6,8 @@
 //! All lines are read, also behind one that is not understood: each error names file, line and the nearest known command, and
 //! nothing is started. Lines within a line that is not understood are not looked at.
 
+pub mod ap;
+pub mod bearers;
 pub mod bss;
 pub mod cells;
 pub mod common;
@@ -188,7 +190,7 @@ mod tests {
     use super::*;
     use crate::grammar::{Action, Grammar};
     use crate::vty::osmocom::samples;
-    use crate::{Bss, EdgeRouter, Ggsn, MobileStation, Sgsn};
+    use crate::{AccessPoint, Bss, EdgeRouter, Ggsn, MobileStation, Sgsn};
 
     /// Every line that a command permits, alone behind a configuration that is whole: what it has done is written, and read
     /// again as the same. Gives how many lines were taken, and those that were refused.
@@ -234,6 +236,9 @@ mod tests {
         let ms = "ms\n cells\n  remote-ip 192.0.2.1\n context a\n context b\n  beside a\n  filter precedence 1 protocol 17\n";
         let (taken, refused) = each_line_is_kept::<MobileStation>(ms);
         assert!(taken > 150 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());
+        let ap = "ap\n bearer ethernet eth7\n bearer key id 1 key 00112233445566778899aabbccddeeff\n";
+        let (taken, refused) = each_line_is_kept::<AccessPoint>(ap);
+        assert!(taken > 100 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());
         let edge = "edge\n interface a\n interface b\n";
         let (taken, refused) = each_line_is_kept::<EdgeRouter>(edge);
         assert!(taken > 130 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());

@@ -13,6 +13,7 @@ mod operations;
 pub use super::fleet::FilterOrder;
 pub use operations::{ContextOrder, MsOperation, Order};
 
+use super::bearers::{BearersConfig, HasBearers};
 use super::cells::{CellsConfig, HasCells};
 use super::compression::HasCompression;
 use super::fleet::{Fleet, HasFleet, PdpType, QosRequest};
@@ -23,7 +24,7 @@ use crate::grammar::{Commands, Grammar, Node, Problem};
 use core::net::IpAddr;
 use gannet_proto::llc::abm::LinksConfig;
 use gannet_proto::sndcp::compression::CompressionConfig;
-use gannet_wire::id::Nsapi;
+use gannet_wire::id::{CellId, Nsapi};
 
 /// Mobiles of this machine, as an element of the VTY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,10 +44,31 @@ pub struct MsConfig {
     pub fleet: Fleet,
     /// Cells of its own in this process.
     pub cells: Option<CellsConfig>,
+    /// Links to access points, and keys.
+    pub bearers: BearersConfig,
+    /// Cells of access points, in the order of preference.
+    pub known_cells: Vec<CellId>,
+    /// When to change the access point.
+    pub hysteresis: Hysteresis,
     /// The contexts of every mobile, in their order in the file.
     pub contexts: Vec<ContextConfig>,
     /// The socket for `gannet ms ctl`.
     pub ctl: CtlConfig,
+}
+
+/// When to change the access point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hysteresis {
+    /// By so much another one must be better, in permille of what arrives.
+    pub permille: u16,
+    /// For so long, in milliseconds.
+    pub hold_ms: u32,
+}
+
+impl Default for Hysteresis {
+    fn default() -> Self {
+        Self { permille: 100, hold_ms: 2000 }
+    }
 }
 
 /// A socket for orders.
@@ -242,6 +264,12 @@ impl HasCells for MsConfig {
     }
 }
 
+impl HasBearers for MsConfig {
+    fn bearers_mut(&mut self) -> &mut BearersConfig {
+        &mut self.bearers
+    }
+}
+
 impl HasLinks for MsConfig {
     fn links_mut(&mut self) -> &mut LinksConfig {
         &mut self.fleet.links
@@ -284,12 +312,22 @@ impl Element for MobileStation {
 
     fn problems(config: &MsConfig) -> Vec<Problem> {
         let mut problems = Vec::new();
+        let bearers = config.bearers.links.len();
         match &config.cells {
+            Some(_) if bearers > 0 => {
+                let text = "mobiles have either 'cells' of their own or bearers to access points";
+                problems.push(Problem::contradiction(Node::Ms, text));
+            }
             Some(cells) => problems.extend(cells.problems(Node::MsCells)),
-            None => {
-                let text = "the mobiles have no way to a network: add 'cells' under 'ms'";
+            None if bearers == 0 => {
+                let text = "the mobiles have no way to a network: add 'bearer ethernet DEVICE' or 'cells' under 'ms'";
                 problems.push(Problem::incomplete(Node::Ms, text));
             }
+            None if config.known_cells.is_empty() => {
+                let text = "no cell of an access point is known: add 'cell MCC MNC LAC RAC CI' under 'ms'";
+                problems.push(Problem::incomplete(Node::Ms, text));
+            }
+            None => {}
         }
         for context in &config.contexts {
             let said = context.problems(&config.contexts).into_iter();

@@ -77,6 +77,8 @@ nodes! {
     Bssgp = "config-bssgp";
     /// The BSS emulator.
     Bss = "config-bss";
+    /// An access point.
+    Ap = "config-ap";
     /// Mobiles of this machine.
     Ms = "config-ms";
     /// Their own cells.
@@ -119,6 +121,7 @@ impl Node {
             Self::NsNse => &["ns", "nse 7"],
             Self::Bssgp => &["bssgp"],
             Self::Bss => &["bss"],
+            Self::Ap => &["ap"],
             Self::Ms => &["ms"],
             Self::MsCells => &["ms", "cells"],
             Self::MsContext => &["ms", "context a"],

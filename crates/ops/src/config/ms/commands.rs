@@ -1,9 +1,9 @@
 //! The commands of a mobile station as a whole, and how its configuration is written.
 
-use super::{ContextConfig, CtlConfig, MobileStation, MsConfig, contexts};
-use crate::config::{ConfigText, cells, fleet};
-use crate::grammar::{Action, CommandError, Edit, Grammar, Node};
-use gannet_wire::id::Nsapi;
+use super::{ContextConfig, CtlConfig, Hysteresis, MobileStation, MsConfig, contexts};
+use crate::config::{ConfigText, bearers, cells, fleet};
+use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
+use gannet_wire::id::{CellId, Nsapi, Plmn, Rai};
 
 /// Writes the node `ms`.
 pub(super) fn write(config: &MsConfig, text: &mut ConfigText) {
@@ -18,6 +18,13 @@ pub(super) fn write(config: &MsConfig, text: &mut ConfigText) {
         if let Some(group) = group {
             text.line(format_args!("ctl group {group}"));
         }
+        bearers::write(&config.bearers, text);
+        for CellId { rai: Rai { plmn, lac, rac }, ci } in &config.known_cells {
+            let plmn = plmn.to_string().replace('-', " ");
+            text.line(format_args!("cell {plmn} {lac} {rac} {ci}"));
+        }
+        let Hysteresis { permille, hold_ms } = config.hysteresis;
+        text.line(format_args!("bearer hysteresis {permille} hold {hold_ms}"));
         if let Some(cells) = &config.cells {
             text.node(format_args!("cells"), |text| cells::write(cells, text));
         }
@@ -42,6 +49,8 @@ pub(super) fn install(grammar: &mut Grammar<MobileStation>) {
         Ok(())
     });
     cells::install(grammar, Node::MsCells);
+    bearers::install(grammar, Node::Ms);
+    install_choice(grammar);
     let context =
         "A PDP context of every mobile\nIts name, with which its devices begin where nothing else is said";
     grammar.add(
@@ -65,6 +74,33 @@ pub(super) fn install(grammar: &mut Grammar<MobileStation>) {
         edit.config.contexts.retain(|context| context.name != name);
         Ok(())
     });
+}
+
+/// Which access point is chosen.
+fn install_choice(grammar: &mut Grammar<MobileStation>) {
+    let cell = "A cell of an access point; those that are said first are preferred\nMobile country code\nMobile network code; three digits are another code than two\nLocation area code\nRouting area code\nCell identity";
+    set(grammar, "cell <0-999> <0-999> <0-65535> <0-255> <0-65535>", cell, |edit| {
+        let cell = cell_of(edit.args)?;
+        edit.config.known_cells.retain(|other| *other != cell);
+        edit.config.known_cells.push(cell);
+        Ok(())
+    });
+    let help = format!("Take back\n{cell}");
+    set(grammar, "no cell <0-999> <0-999> <0-65535> <0-255> <0-65535>", &help, |edit| {
+        let cell = cell_of(edit.args)?;
+        edit.config.known_cells.retain(|other| *other != cell);
+        Ok(())
+    });
+    let help = "Links by which mobiles and access points reach each other\nWhen another access point is chosen\nPermille by which more of it must arrive\nFor how long\nMilliseconds";
+    set(grammar, "bearer hysteresis <0-1000> hold <0-600000>", help, |edit| {
+        edit.config.hysteresis = Hysteresis { permille: edit.args.value(0)?, hold_ms: edit.args.value(1)? };
+        Ok(())
+    });
+}
+
+fn cell_of(args: &Args) -> Result<CellId, CommandError> {
+    let plmn = Plmn::new(args.value(0)?, args.value(1)?, args.text(1).len() > 2);
+    Ok(CellId { rai: Rai { plmn, lac: args.value(2)?, rac: args.value(3)? }, ci: args.value(4)? })
 }
 
 fn install_ctl(grammar: &mut Grammar<MobileStation>) {
