@@ -12,7 +12,7 @@ use gannet_proto::sndcp::{N_PDU_MAX, v42bis};
 use gannet_wire::bssgp::{DlUnitdata, UlUnitdata};
 use gannet_wire::gtp::{pco, v0, v1c, v1u};
 use gannet_wire::l3::{Direction, L3Message};
-use gannet_wire::{bssgp, gsup, gtp, ipa, llc, ns, sndcp};
+use gannet_wire::{adaptation, bssgp, gsup, gtp, ipa, llc, ns, sndcp};
 
 #[path = "links.rs"]
 mod links;
@@ -25,6 +25,7 @@ pub type Entry = (&'static str, fn(&[u8]));
 /// All of them.
 pub const ALL: &[Entry] = &[
     ("abm", abm),
+    ("adaptation", adaptation),
     ("bssgp", bssgp),
     ("ctrl", ctrl),
     ("gmm", gmm),
@@ -40,6 +41,28 @@ pub const ALL: &[Entry] = &[
     ("sns", sns),
     ("v42bis", v42bis),
 ];
+
+/// PDUs of the adaptation protocol, and their messages.
+pub fn adaptation(octets: &[u8]) {
+    let Ok(pdu) = adaptation::Pdu::parse(octets) else { return };
+    assert!(pdu.signed.len() <= octets.len());
+    let header = pdu.header;
+    let mut again = vec![0; header.buffer_len()];
+    assert!(header.emit(pdu.payload.len(), &mut again));
+    again.extend_from_slice(pdu.payload);
+    if let Some(trailer) = pdu.trailer {
+        again.extend(adaptation::Trailer::signed_octets(trailer.session, trailer.packet));
+        again.extend(trailer.mac);
+    }
+    let second = adaptation::Pdu::parse(&again).map(|pdu| (pdu.header, pdu.trailer));
+    assert_eq!(second, Ok((header, pdu.trailer)));
+    let Ok(message) = pdu.message() else { return };
+    let mut room = vec![0; octets.len() + adaptation::MESSAGE_LEN_MAX];
+    if let Some(length) = message.emit(header.tlli, false, &mut room) {
+        let second = adaptation::Pdu::parse(&room[..length]).and_then(|pdu| pdu.message());
+        assert_eq!(second, Ok(message));
+    }
+}
 
 /// BSSGP PDUs.
 pub fn bssgp(octets: &[u8]) {

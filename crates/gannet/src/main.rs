@@ -1,8 +1,11 @@
-//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet edge`, `gannet vty`, `gannet load`,
+//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet edge`, `gannet ap`, `gannet ms`, `gannet vty`, `gannet load`,
 //! `gannet lab`, `gannet demo`, `gannet interop`.
 
+mod ap;
 mod bss;
+mod cells;
 mod edge;
+mod fleet;
 mod ggsn;
 #[cfg(feature = "lab")]
 mod interop_command;
@@ -10,8 +13,10 @@ mod interop_command;
 mod lab_command;
 #[cfg(feature = "lab")]
 mod link_command;
+mod links;
 #[cfg(feature = "lab")]
 mod load_command;
+mod ms;
 mod node;
 #[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "the commands of the laboratory take numbers"))]
 mod numbers;
@@ -46,6 +51,10 @@ enum Command {
     Bss(node::flags::Flags),
     /// Run an edge router between Ethernet devices
     Edge(node::flags::Flags),
+    /// Run an access point for mobiles on Ethernet, wireless LAN or UDP
+    Ap(node::flags::Flags),
+    /// Run mobiles of this machine, with a network device for each of their contexts
+    Ms(ms::MsArguments),
     /// Run commands in a node's VTY and print their answers
     Vty(vty_command::VtyArguments),
     #[cfg(feature = "lab")]
@@ -71,6 +80,8 @@ fn main() -> ExitCode {
         Command::Ggsn(flags) => ggsn::run(flags),
         Command::Bss(flags) => bss::run(flags),
         Command::Edge(flags) => edge::run(flags),
+        Command::Ap(flags) => ap::run(flags),
+        Command::Ms(arguments) => ms::run(arguments),
         Command::Vty(arguments) => vty_command::run(&arguments),
         #[cfg(feature = "lab")]
         Command::Load(arguments) => load_command::run(&arguments),

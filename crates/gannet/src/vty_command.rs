@@ -3,7 +3,7 @@
 use clap::Args;
 use gannet_ops::config::Element;
 use gannet_ops::vty::client::{Session, is_refusal};
-use gannet_ops::{Bss, EdgeRouter, Ggsn, Sgsn};
+use gannet_ops::{AccessPoint, Bss, EdgeRouter, Ggsn, MobileStation, Sgsn};
 use std::io::{self, BufRead, IsTerminal, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
@@ -74,7 +74,7 @@ fn connect(address: &str) -> Result<Session, String> {
     let address: SocketAddr = found.next().ok_or_else(|| format!("{address}: no address"))?;
     Session::begin(address).map_err(|error| {
         let [sgsn, ggsn, bss] = [Sgsn::VTY_PORT, Ggsn::VTY_PORT, Bss::VTY_PORT];
-        let edge = EdgeRouter::VTY_PORT;
+        let [edge, ms, ap] = [EdgeRouter::VTY_PORT, MobileStation::VTY_PORT, AccessPoint::VTY_PORT];
         let check = match error.kind() {
             io::ErrorKind::ConnectionRefused => {
                 "does the node run there, and does its 'line vty' bind that address and port?"
@@ -85,7 +85,7 @@ fn connect(address: &str) -> Result<Session, String> {
             _ => "is that the port of a VTY?",
         };
         format!(
-            "no VTY at {address}: {error}; {check} Defaults: {sgsn} SGSN, {ggsn} GGSN, {bss} BSS emulator, {edge} edge router"
+            "no VTY at {address}: {error}; {check} Defaults: {sgsn} SGSN, {ggsn} GGSN, {bss} BSS emulator, {edge} edge router, {ms} mobile station, {ap} access point"
         )
     })
 }

@@ -1,9 +1,11 @@
 //! A test that every word of a configuration has an effect: what it changes reaches the node's plan, or what is built beside
 //! it, or a reason says why not.
 
+use crate::ap::AccessPoint;
 use crate::bss::BssNode;
 use crate::edge::EdgeNode;
 use crate::ggsn::GgsnNode;
+use crate::ms::MsNode;
 use crate::node::Node;
 use crate::sgsn::SgsnNode;
 use gannet_ops::config;
@@ -324,6 +326,128 @@ fn every_word_of_an_edge_router_has_an_effect_or_a_reason() {
     assert!(idle.is_empty(), "without effect: {idle:#?}");
 }
 
+const OF_MS: (&[Example], &[Reason]) = (
+    &[
+        ("ip-sns endpoints <1-8>", IP_SNS, "ms\n cells\n  ip-sns endpoints 3\n"),
+        ("ip-sns spare-endpoints <0-8>", IP_SNS, "ms\n cells\n  ip-sns spare-endpoints 3\n"),
+        ("cells-per-nse <1-65000>", CELLS, "ms\n cells\n  cells-per-nse 2\n"),
+        ("cells-per-routing-area <1-65000>", CELLS, "ms\n cells\n  cells-per-routing-area 2\n"),
+        ("imei-base IMEI", "", "ms\n imei-base 35293601000007\n"),
+        ("imsi-base IMSI", "", "ms\n imsi-base 001010000000777\n"),
+        ("activate-on-attach", "ms\n no activate-on-attach\n", "ms\n activate-on-attach\n"),
+        ("no context NAME", "", "ms\n no context a\n"),
+        ("no apn", "ms\n context a\n  apn x\n", "ms\n context a\n  no apn\n"),
+        ("no type", "ms\n context a\n  type ipv6\n", "ms\n context a\n  no type\n"),
+        ("no qos", QOS, "ms\n context a\n  no qos\n"),
+        ("no mode", "ms\n context a\n  mode acknowledged\n", "ms\n context a\n  no mode\n"),
+        ("activate", "ms\n context a\n  no activate\n", "ms\n context a\n  activate\n"),
+        ("beside NAME", "ms\n context b\n", BESIDE),
+        ("no beside", BESIDE, "ms\n context b\n  no beside\n  no filter\n"),
+        ("filter precedence <0-255> (protocol|source-port|destination-port) <0-65535>", BESIDE, OTHER_FILTER),
+        ("no filter", BESIDE, "ms\n context b\n  no beside\n  no filter\n"),
+        ("no device", "ms\n context a\n  device x\n", "ms\n context a\n  no device\n"),
+        ("no netns", "ms\n context a\n  netns x\n", "ms\n context a\n  no netns\n"),
+        ("no dns", "ms\n context a\n  dns\n", "ms\n context a\n  no dns\n"),
+        ("no mtu", "ms\n context a\n  mtu 1000\n", "ms\n context a\n  no mtu\n"),
+        ("no route default", "ms\n context a\n  route default\n", "ms\n context a\n  no route default\n"),
+        ("no route A.B.C.D/M", ROUTE, "ms\n context a\n  no route 192.0.2.0/24\n"),
+        ("no route X:X::X:X/M", ROUTE, "ms\n context a\n  no route 2001:db8::/32\n"),
+    ],
+    &[
+        ("no cells", "mobiles without a way to a network are refused"),
+        ("bearer ethernet DEVICE", "see the test of bearers: 'cells' of their own exclude it"),
+        ("bearer udp (A.B.C.D|X:X::X:X) <1-65535>", "the same"),
+        ("no bearer ethernet DEVICE", "the same"),
+        ("no bearer udp (A.B.C.D|X:X::X:X) <1-65535>", "the same"),
+        ("bearer key id <0-4294967295> key HEX", "the same"),
+        ("no bearer key", "the same"),
+        ("bearer network-key id <0-4294967295> key HEX", "the same"),
+        ("no bearer network-key", "the same"),
+        ("bearer hysteresis <0-1000> hold <0-600000>", "the same"),
+        ("cell <0-999> <0-999> <0-65535> <0-255> <0-65535>", "the same"),
+        ("no cell <0-999> <0-999> <0-65535> <0-255> <0-65535>", "the same"),
+    ],
+);
+
+/// Bearers and 'cells' exclude each other, so that each word of a bearer is tried on a base of its own.
+#[test]
+fn every_word_of_a_bearer_has_an_effect() {
+    let base = "ms\n bearer ethernet a\n cell 001 01 1 0 1\n";
+    let made = |text: &str| {
+        made::<MsNode>(text, |config| {
+            MsNode::plan(config, &mut Vec::new()).ok().map(|plan| format!("{plan:?}"))
+        })
+    };
+    const KEY: &str = "id 7 key 00112233445566778899aabbccddeeff";
+    for (line, taken_back) in [
+        ("bearer ethernet b".to_owned(), "no bearer ethernet b"),
+        ("bearer udp 192.0.2.1 9".to_owned(), "no bearer udp 192.0.2.1 9"),
+        ("bearer udp 2001:db8::1 9".to_owned(), "no bearer udp 2001:db8::1 9"),
+        (format!("bearer key {KEY}"), "no bearer key"),
+        (format!("bearer network-key {KEY}"), "no bearer network-key"),
+        ("bearer hysteresis 200 hold 7".to_owned(), "bearer hysteresis 100 hold 2000"),
+        ("cell 001 012 1 0 2".to_owned(), "no cell 001 012 1 0 2"),
+    ] {
+        let with = format!("{base} {line}\n");
+        assert!(made(&with).is_some() && made(&with) != made(base), "{line}");
+        assert_eq!(made(&format!("{with} {taken_back}\n")), made(base), "{taken_back}");
+    }
+}
+
+#[test]
+fn every_word_of_an_access_point_has_an_effect_or_a_reason() {
+    let base = "ap\n remote-ip 192.0.2.7\n local-ip 192.0.2.2\n bearer ethernet a\nlog stderr\nstats reporter statsd x\nmetrics\nctrl\n";
+    let idle = without_effect::<AccessPoint>(base, OF_AP, |config| {
+        let plan = AccessPoint::plan(config, &mut Vec::new()).ok()?;
+        Some(format!("{plan:?} {:?}", config.common))
+    });
+    assert!(idle.is_empty(), "without effect: {idle:#?}");
+}
+
+const OF_AP: (&[Example], &[Reason]) = (
+    &[
+        ("ip-sns endpoints <1-8>", "ap\n gb-dialect ip-sns\n", "ap\n ip-sns endpoints 3\n"),
+        ("ip-sns spare-endpoints <0-8>", "ap\n gb-dialect ip-sns\n", "ap\n ip-sns spare-endpoints 3\n"),
+        ("cells <1-65000>", "", "ap\n cells 2\n bearer ethernet b\n"),
+        ("bearer ethernet DEVICE", "", "ap\n cells 2\n bearer ethernet b\n"),
+        ("bearer udp (A.B.C.D|X:X::X:X) <1-65535>", "", "ap\n cells 2\n bearer udp 192.0.2.9 7\n"),
+        ("no bearer ethernet DEVICE", TWO_LINKS, "ap\n no bearer ethernet b\n cells 2\n"),
+        (
+            "no bearer udp (A.B.C.D|X:X::X:X) <1-65535>",
+            TWO_LINKS,
+            "ap\n no bearer udp 192.0.2.9 7\n cells 2\n",
+        ),
+        ("cells-per-nse <1-65000>", TWO_LINKS, "ap\n cells-per-nse 2\n"),
+        ("cells-per-routing-area <1-65000>", TWO_LINKS, "ap\n cells-per-routing-area 2\n"),
+        ("no bearer key", AP_KEYS, "ap\n no bearer key\n"),
+        ("no bearer network-key", AP_KEYS, "ap\n no bearer network-key\n"),
+        ("bearer authentication", AP_KEYS, "ap\n bearer authentication\n"),
+        ("no bearer authentication", AP_DEMANDS, "ap\n no bearer authentication\n"),
+    ],
+    &[],
+);
+const TWO_LINKS: &str = "ap\n bearer ethernet b\n bearer udp 192.0.2.9 7\n cells 3\n";
+const AP_KEYS: &str = "ap\n bearer key id 7 key 00112233445566778899aabbccddeeff\n bearer network-key id 8 key 00112233445566778899aabbccddeeff\n";
+const AP_DEMANDS: &str =
+    "ap\n bearer key id 7 key 00112233445566778899aabbccddeeff\n bearer authentication\n";
+
+const IP_SNS: &str = "ms\n cells\n  gb-dialect ip-sns\n";
+const CELLS: &str = "ms\n cells\n  cells 6\n";
+const BESIDE: &str = "ms\n context b\n  beside a\n  filter precedence 1 protocol 17\n";
+const OTHER_FILTER: &str = "ms\n context b\n  filter precedence 1 protocol 6\n";
+const QOS: &str = "ms\n context a\n  qos precedence 1 delay 1 reliability 3 peak 1 mean 1\n";
+const ROUTE: &str = "ms\n context a\n  route 192.0.2.0/24\n  route 2001:db8::/32\n";
+
+#[test]
+fn every_word_of_a_mobile_station_has_an_effect_or_a_reason() {
+    let base = "ms\n cells\n  remote-ip 192.0.2.7\n  local-ip 192.0.2.2\n context a\nlog stderr\nstats reporter statsd x\nmetrics\nctrl\n";
+    let idle = without_effect::<MsNode>(base, OF_MS, |config| {
+        let plan = MsNode::plan(config, &mut Vec::new()).ok()?;
+        Some(format!("{plan:?} {:?} {:?} {:?}", config.common, config.fleet.mobiles, config.ctl))
+    });
+    assert!(idle.is_empty(), "without effect: {idle:#?}");
+}
+
 #[test]
 fn every_word_of_an_sgsn_has_an_effect_or_a_reason() {
     let base = "sgsn\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n gsup remote-ip 127.0.0.3\nns\n bind udp local\n  \
@@ -353,7 +477,7 @@ fn every_word_of_a_bss_has_an_effect_or_a_reason() {
     let base = "bss\n remote-ip 192.0.2.7\n local-ip 192.0.2.2\nlog stderr\nstats reporter statsd x\nmetrics\nctrl\n";
     let idle = without_effect::<BssNode>(base, OF_BSS, |config| {
         let plan = BssNode::plan(config, &mut Vec::new()).ok()?;
-        Some(format!("{plan:?} {:?} {:?}", config.common, config.mobiles))
+        Some(format!("{plan:?} {:?} {:?}", config.common, config.fleet.mobiles))
     });
     assert!(idle.is_empty(), "without effect: {idle:#?}");
 }

@@ -4,14 +4,14 @@
 //! - [`vty`]: telnet sessions that run them, and the server that owns the sockets.
 //! - [`config`]: configuration files in the same grammar, and the plain structures they fill:
 //!   [`config::sgsn::SgsnConfig`], [`config::bss::BssConfig`], [`config::ggsn::GgsnConfig`],
-//!   [`config::edge::EdgeConfig`].
+//!   [`config::edge::EdgeConfig`], [`config::ms::MsConfig`], [`config::ap::ApConfig`].
 //! - [`metrics`]: every counter and gauge in one list, for Prometheus, statsd and persons; [`ctrl`]: the same and more for
 //!   Osmocom's tools; [`connections`]: how both are served.
 //! - [`store`]: where a node keeps what is to outlive a restart.
 //! - [`view`]: what `show …` prints, as plain structures that the program fills from its node.
 //!
-//! A kind of network element ([`config::Element`]: [`Sgsn`], [`Bss`], [`Ggsn`], [`EdgeRouter`]) joins the three: its configuration, its
-//! operations, and the commands for both. The program implements [`vty::Operator`] for its node:
+//! A kind of network element ([`config::Element`]: [`Sgsn`], [`Bss`], [`Ggsn`], [`EdgeRouter`], [`MobileStation`], [`AccessPoint`])
+//! joins the three: its configuration, its operations, and the commands for both. The program implements [`vty::Operator`] for its node:
 //!
 //! ```
 //! use gannet_ops::{Ggsn, config, vty};
@@ -65,7 +65,9 @@ pub mod store;
 pub mod view;
 pub mod vty;
 
+pub use config::ap::AccessPoint;
 pub use config::bss::Bss;
 pub use config::edge::EdgeRouter;
 pub use config::ggsn::Ggsn;
+pub use config::ms::MobileStation;
 pub use config::sgsn::Sgsn;

@@ -3,8 +3,9 @@
 use gannet_ops::config::Element;
 use gannet_ops::config::ReporterKind;
 use gannet_ops::config::ggsn::GgsnConfig;
+use gannet_ops::config::ms;
 use gannet_ops::config::sgsn::{GmmTimer, SgsnConfig};
-use gannet_ops::{Bss, Ggsn, Sgsn, config};
+use gannet_ops::{Bss, Ggsn, MobileStation, Sgsn, config};
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::llc::abm::{LinkConfig, LinksConfig, Shared};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
@@ -175,8 +176,8 @@ fn what_osmo_sgsn_wrote_loads_with_warnings() {
 #[test]
 fn a_file_of_the_bss_loads() {
     let config = round_trip::<Bss>(BSS);
-    assert_eq!(config.mobiles.count, 10);
-    let tun = config.mobiles.tun.unwrap();
+    assert_eq!(config.fleet.mobiles.count, 10);
+    let tun = config.fleet.mobiles.tun.unwrap();
     assert_eq!((tun.prefix.as_str(), tun.count), ("ms", 1));
 }
 
@@ -191,7 +192,7 @@ fn cards_are_written_back_and_a_wrong_key_is_not_repeated() {
         format!("usim milenage k {k} op {op}"),
     ] {
         let config = round_trip::<Bss>(&format!("bss\n {card}\n"));
-        assert_ne!(config.mobiles.cards, Cards::None);
+        assert_ne!(config.fleet.mobiles.cards, Cards::None);
         assert!(config::write::<Bss>(&config).contains(&card.to_lowercase()));
         assert!(!format!("{config:?}").contains("241"), "keys are not printed otherwise");
         let config = round_trip::<Bss>(&format!("bss\n {card}\n no sim\n no encryption gea\n"));
@@ -218,6 +219,45 @@ fn cards_are_written_back_and_a_wrong_key_is_not_repeated() {
 }
 
 #[test]
+fn contexts_of_mobiles_are_written_back() {
+    let said = "ms\n ctl socket /run/x\n ctl mode 660\n ctl group users\n cells\n  remote-ip 192.0.2.1\n context gprs\n  apn a.b\n  \
+                type ipv4v6\n  mode acknowledged\n  netns blue\n  route default metric 100\n  route 192.0.2.77/24\n  \
+                route 2001:db8::7/32 metric 5\n  dns\n  mtu 1482\n context voice\n  beside gprs\n  filter precedence 3 source-port 5060\n  \
+                no activate\n";
+    let config = round_trip::<MobileStation>(said);
+    let [gprs, voice] = &config.contexts[..] else { panic!("{config:?}") };
+    assert_eq!((gprs.prefix(), gprs.nsapi.0, voice.nsapi.0, config.ctl.mode), ("gprs", 5, 6, 0o660));
+    let route = |to: &str, length, metric| ms::Route { to: to.parse().unwrap(), length, metric };
+    assert_eq!(gprs.device.routes, [route("192.0.2.0", 24, 0), route("2001:db8::", 32, 5)]);
+    assert!(!voice.activates && voice.beside.as_deref() == Some("gprs"));
+    for (wrong, why) in [
+        (
+            " cells\n context a1\n",
+            "'a1' ends with a digit, and the number of the mobile follows: add 'device PREFIX'",
+        ),
+        (" cells\n context a\n context b\n  device a\n", "the devices of context b are called a too"),
+        (" cells\n context a\n context b\n  nsapi 5\n", "context b has NSAPI 5 too"),
+        (" cells\n context a\n  beside b\n  filter precedence 1 protocol 17\n", "there is no context b"),
+        (" cells\n context a\n context b\n  beside a\n", "is beside another and has no packets"),
+        (
+            " cells\n context a\n  filter precedence 1 protocol 17\n",
+            "'filter' is for a context that is beside another",
+        ),
+        (
+            " cells\n context a\n context b\n  beside a\n  dns\n  filter precedence 1 protocol 17\n",
+            "is to go there",
+        ),
+        (" context a\n", "the mobiles have no way to a network"),
+        (" cells\n ctl mode 680\n", "'680' has a digit that is not octal"),
+        (" cells\n context a\n  netns ../x\n", "is no name of 'ip netns'"),
+        (" cells\n context a\n  device much-too-long\n", "up to 9 letters"),
+    ] {
+        let problem = problem::<MobileStation>(&format!("ms\n{wrong}"));
+        assert!(problem.contains(why), "{wrong}: {problem}");
+    }
+}
+
+#[test]
 fn compression_of_mobiles_is_written_back() {
     for (said, rfc1144, v42bis) in [
         ("", Offer::Refuse, Offer::Refuse),
@@ -239,11 +279,11 @@ fn compression_of_mobiles_is_written_back() {
         }),
     ] {
         let config = round_trip::<Bss>(&format!("bss\n{said}"));
-        assert_eq!(config.compression, CompressionConfig { rfc1144, v42bis });
+        assert_eq!(config.fleet.compression, CompressionConfig { rfc1144, v42bis });
         assert!(config::write::<Bss>(&config).contains(said));
         let taken_back =
             round_trip::<Bss>(&format!("bss\n{said} no compression rfc1144\n no compression v42bis\n"));
-        assert_eq!(taken_back.compression, CompressionConfig::default());
+        assert_eq!(taken_back.fleet.compression, CompressionConfig::default());
     }
     for (wrong, what) in
         [("rfc1144 active slots 257", "256"), ("v42bis active direction ms codewords 511 strlen 6", "512")]
@@ -335,7 +375,7 @@ ctrl
                gb-dialect ip-sns\n ip-sns endpoints 2\n ip-sns spare-endpoints 3\n combined-procedures\n no attach-rate\n no activate-on-attach\n qos precedence 1 delay 2 reliability 3 peak 4 mean 31\n \
                radio downlink 5000 uplink 2500\n flow-control ms bmax 600 rate 700\n";
     let bss = round_trip::<Bss>(bss);
-    assert!(bss.cells.mnc_three_digits && bss.mobiles.combined);
+    assert!(bss.gb.cells.mnc_three_digits && bss.fleet.mobiles.combined);
     round_trip::<Ggsn>(
         "ggsn a\n description two words\n gtp bind-ip 10.0.0.1\n gtp bind-ipv6 2001:db8::2\n gtp source-check off\n no gtp path-failure-delay\n gtp peer 10.0.0.9\n gtp peer 2001:db8::9 max-contexts 7\n echo-interval 99\n store /var/x\n gtp bind-ip 10.0.0.1\n max-pdp-contexts 9\n sgsn-restart delete\n apn x\n  shutdown\n  no g-pdu tx-sequence-numbers\n apn y\n  gtpu-mode kernel-gtp\n  tun-device t\n  ipup-script /a\n  ipdown-script /c\n  type-support v4\n  type-support v6\n  mtu 1400 apply\n  mss-clamp 1200\n  ip prefix dynamic 10.1.0.0/16\n  ip prefix static 10.2.0.0/16\n  ip dns 1 10.0.0.53\n  ipv6 prefix dynamic 2001:db8::/56\n  ipv6 prefix static 2001:db8:1::/56\n  ipv6 dns 0 2001:db8::53\n  ipv6 ifconfig 2001:db8::1/64\n  ipv6 link-local fe80::7/64\n  client-to-client inside\n  idle-timeout 600\n  mbr-police\n  pap refuse\n apn z\n  mtu default apply\n  mss-clamp mtu\n  client-to-client refuse\n  pap ignore\n shutdown ggsn\nggsn b\n gtp bind-ip 10.0.0.2\n no echo-interval\n",
     );
@@ -484,7 +524,7 @@ fn what_is_chosen_of_links_is_written_back() {
         }
     }
     check::<Sgsn>("sgsn\n gtp local-ip 10.0.0.1", |config| config.links);
-    check::<Bss>("bss", |config| config.links);
+    check::<Bss>("bss", |config| config.fleet.links);
 }
 
 /// What osmo-sgsn takes and has no meaning here is taken, and said.

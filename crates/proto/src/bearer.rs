@@ -17,7 +17,8 @@
 use core::fmt;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
-use gannet_machine::{Context, Peer};
+use gannet_machine::timers::{TimerKey, Timers};
+use gannet_machine::{Batch, Context, Peer};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, PTmsi, Rai, Tlli};
 
@@ -140,27 +141,56 @@ impl Refused {
     }
 }
 
+/// What a bearer wants done.
+#[derive(Debug)]
+pub enum Output {
+    /// Send a datagram.
+    Transmit {
+        /// Over which of its links; a bearer with one link has link 0.
+        link: u16,
+        /// To whom.
+        peer: Peer,
+        /// Its octets.
+        frame: Frame,
+    },
+    /// Tell the mobiles.
+    Indication(Indication),
+}
+
 /// A bearer of all mobiles of a machine. It makes datagrams of requests and indications of datagrams; the driver carries
 /// the datagrams.
 pub trait Bearer: fmt::Debug {
     /// Its name in lines of the log.
     fn name(&self) -> &'static str;
 
-    /// The datagram that does what a mobile asks, and to whom it goes. `None` where the bearer has no such service: there is
-    /// nobody to tell, and nothing is lost.
+    /// Does what a mobile asks: appends the datagrams, and what follows from it. Nothing where the bearer has no such service:
+    /// there is nobody to tell, and nothing is lost.
     ///
     /// # Errors
-    /// The name under which the request is dropped: there is no frame, or no room in it.
+    /// The name under which the request is dropped: there is no frame, no room in it, or no link.
     fn request(
         &mut self,
         cx: &mut Context<'_>,
         from: Sender,
         request: Request,
-    ) -> Result<Option<(Peer, Frame)>, Drop>;
+        out: &mut Batch<Output>,
+    ) -> Result<(), Drop>;
 
-    /// What a datagram from `peer` says.
+    /// A datagram came over a link: appends what it says to mobiles, and answers.
     ///
     /// # Errors
-    /// [`Refused`] where it says nothing to a mobile.
-    fn indication(&mut self, peer: Peer, frame: Frame) -> Result<Indication, Refused>;
+    /// [`Refused`] where it is dropped.
+    fn receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: (u16, Peer),
+        frame: Frame,
+        out: &mut Batch<Output>,
+    ) -> Result<(), Refused>;
+
+    /// It is woken, as it has asked for in [`Bearer::arm`].
+    fn wake(&mut self, _cx: &mut Context<'_>, _out: &mut Batch<Output>) {}
+
+    /// Asks for its next wake-up. To be called after every other call, and once at the beginning.
+    fn arm(&mut self, _key: TimerKey, _timers: &mut Timers) {}
 }

@@ -14,10 +14,10 @@
 //! side of it.
 
 pub use crate::bearer::PagedIdentity;
-use crate::bearer::{Bearer, Indication, Refused, Request, Sender, Unitdata};
+use crate::bearer::{Bearer, Indication, Output, Refused, Request, Sender, Unitdata};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
-use gannet_machine::{Context, Peer};
+use gannet_machine::{Batch, Context, Peer};
 use gannet_wire::id::{PTmsi, Rai, Tlli};
 use gannet_wire::{DecodeError, DecodeErrorKind, Reader};
 
@@ -145,7 +145,8 @@ impl Bearer for UmBearer {
         cx: &mut Context<'_>,
         from: Sender,
         request: Request,
-    ) -> Result<Option<(Peer, Frame)>, Drop> {
+        out: &mut Batch<Output>,
+    ) -> Result<(), Drop> {
         let copy_of = |octets: &[u8]| cx.frames.copy_of(octets).ok_or(Drop::NoFrame);
         let (kind, mut frame) = match request {
             Request::Unitdata(frame) => (UmKind::LlPdu, frame),
@@ -161,13 +162,27 @@ impl Bearer for UmBearer {
         };
         let Sender { mobile, cell, tlli } = from;
         if frame.prepend(&UmHeader { kind, cell, tlli }.emit()) {
-            Ok(Some((Peer::Slot(mobile), frame)))
+            out.push(Output::Transmit { link: 0, peer: Peer::Slot(mobile), frame });
+            Ok(())
         } else {
             Err(Drop::MsNoRoom)
         }
     }
 
-    fn indication(&mut self, peer: Peer, mut frame: Frame) -> Result<Indication, Refused> {
+    fn receive(
+        &mut self,
+        _: &mut Context<'_>,
+        (_, peer): (u16, Peer),
+        frame: Frame,
+        out: &mut Batch<Output>,
+    ) -> Result<(), Refused> {
+        out.push(Output::Indication(Self::indication(peer, frame)?));
+        Ok(())
+    }
+}
+
+impl UmBearer {
+    fn indication(peer: Peer, mut frame: Frame) -> Result<Indication, Refused> {
         let mobile = match peer {
             Peer::Slot(index) if index != BROADCAST => Some(index),
             Peer::Slot(_) | Peer::Udp(_) | Peer::Ethernet(_) | Peer::Link => None,

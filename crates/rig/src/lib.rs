@@ -12,7 +12,8 @@ mod network_namespace;
 mod polled;
 mod process;
 
-pub use network_namespace::{NetworkNamespace, device_setting};
+pub use gannet_rt::NetworkNamespace;
+pub use network_namespace::device_setting;
 pub use polled::{Datagrams, PolledSocket};
 pub use process::{
     ProcessSignal, cpu_time_of, end_with_parent, send_signal, set_niceness, set_preempting, set_timer_slack,

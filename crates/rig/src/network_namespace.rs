@@ -1,43 +1,11 @@
-//! Network namespaces: a thread goes into one to open its sockets there.
+//! What a thread that is in a network namespace sees of its devices.
 #![expect(unsafe_code, reason = "system calls that no safe crate offers")]
 
 use crate::check;
 use core::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd as _;
 use std::path::Path;
-
-/// A network namespace that is held open.
-#[derive(Debug)]
-pub struct NetworkNamespace(File);
-
-impl NetworkNamespace {
-    /// That in which the calling thread is.
-    ///
-    /// # Errors
-    /// Where `/proc` is not there.
-    pub fn current() -> io::Result<Self> {
-        File::open("/proc/thread-self/ns/net").map(Self)
-    }
-
-    /// One that `ip netns add NAME` has made.
-    ///
-    /// # Errors
-    /// Where there is none of that name.
-    pub fn named(name: &str) -> io::Result<Self> {
-        File::open(Path::new("/run/netns").join(name)).map(Self)
-    }
-
-    /// The calling thread is in it from now on: what it opens later belongs there, what it has opened stays where it is.
-    ///
-    /// # Errors
-    /// Without `CAP_SYS_ADMIN`.
-    pub fn enter(&self) -> io::Result<()> {
-        // SAFETY: changes what the calling thread may reach, and touches no memory.
-        check(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) })
-    }
-}
 
 /// Opens a setting of a device of the network namespace in which the calling thread is, to be read and written, whatever
 /// namespace the process' own `/sys` shows; it stays open also for other threads.
@@ -74,12 +42,6 @@ fn mount_own_sys() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_namespace_that_is_not_there_is_an_error() {
-        assert!(NetworkNamespace::named("no-such-namespace").is_err());
-        assert!(NetworkNamespace::current().is_ok());
-    }
 
     #[test]
     fn a_setting_of_a_device_is_read_where_the_thread_is() {

@@ -57,6 +57,8 @@ pub(crate) trait AnyDriver {
     fn unfinished(&self) -> bool;
     /// True where it holds back what can wait, and should be asked again as soon as something was sent.
     fn held(&self) -> bool;
+    /// Has it run in the next turn.
+    fn touch(&mut self);
     /// True where best effort had better stay where it arrives.
     fn has_enough(&self) -> bool;
     /// True where it wants short slices.
@@ -150,6 +152,10 @@ impl<M: Machine<Rule: Into<DriverRule>> + 'static> AnyDriver for Driver<M> {
 
     fn held(&self) -> bool {
         self.held
+    }
+
+    fn touch(&mut self) {
+        self.touched = true;
     }
 
     fn has_enough(&self) -> bool {

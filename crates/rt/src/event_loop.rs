@@ -8,6 +8,7 @@ use crate::ingress::{IngressConfig, IngressReport, OutputConfig, OutputReport};
 use crate::io::{ENDPOINT_TOKENS, Io, MONITOR, PacketRings, RINGS, capture, make_frames};
 use crate::log::LogSink;
 use crate::outside::Outside;
+use crate::packet::PacketLayer;
 use crate::signals::Signals;
 use crate::sys::Timer;
 use crate::system::{self, Clock};
@@ -250,7 +251,23 @@ impl EventLoop {
         device: &str,
         record_as: Option<&str>,
     ) -> io::Result<()> {
-        self.io.attach_packets(machine.index, port, device, record_as)
+        self.io.attach_packets(machine.index, port, (device, PacketLayer::Packets), record_as)
+    }
+
+    /// Joins a device of the Ethernet kind to a port of a machine for one EtherType: what is behind the Ethernet header comes with
+    /// the station that sent it ([`Peer::Ethernet`]), also what was sent to several stations. What the device does not take waits,
+    /// and the machine is told ([`Machine::hold_back`]). What is short comes with the octets by which Ethernet has filled it up.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_RAW`, or where there is no such device.
+    pub fn attach_ether_type<M>(
+        &mut self,
+        machine: MachineId<M>,
+        port: Port,
+        device: &str,
+        ether_type: u16,
+    ) -> io::Result<()> {
+        self.io.attach_packets(machine.index, port, (device, PacketLayer::Protocol(ether_type)), None)
     }
 
     /// Has those packets of a device, joined by [`EventLoop::attach_packets`], come and leave by AF_XDP which the kernel would forward
@@ -421,6 +438,12 @@ impl EventLoop {
             self.io.poll_between();
         }
         self.io.flush();
+        // Nothing else may come that would tell a machine that there is room again.
+        for (index, driver) in self.drivers.iter_mut().enumerate() {
+            if driver.held() && !self.io.is_backed_up(index) {
+                driver.touch();
+            }
+        }
         self.tell_cost();
         self.io.log.flush();
         Ok(())

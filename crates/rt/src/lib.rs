@@ -87,6 +87,7 @@ mod io;
 mod joined;
 mod kernel_tables;
 mod messages;
+mod namespace;
 mod netlink;
 mod not_forwarded;
 mod output;
@@ -118,6 +119,8 @@ pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputRep
 pub use io::{PacketReport, PacketRings};
 pub use kernel_tables::{KernelTables, NextHop, TableNews};
 pub use messages::{Arrived, Messages};
+pub use namespace::{NetworkNamespace, in_network_namespace};
+pub use netlink::DeviceRoute;
 pub use not_forwarded::NotForwarded;
 pub use outside::Outside;
 pub use packet::{

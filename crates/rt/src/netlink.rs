@@ -38,6 +38,17 @@ pub(crate) enum Neighbour {
     Stale([u8; 6]),
 }
 
+/// A route through a device, to a network or with length 0 to all that have no other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceRoute {
+    /// The network.
+    pub to: IpAddr,
+    /// The length of its prefix, in bits.
+    pub length: u8,
+    /// Of several routes to a network that with the lowest counts. 0 leaves it to the kernel.
+    pub metric: u32,
+}
+
 const HEADER: usize = 16;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
@@ -47,6 +58,7 @@ const FLAG_DUMP: u16 = 0x300;
 /// Of a neighbour: look whether it is still there, as if a packet had gone to it.
 const NTF_USE: u8 = 1;
 const FLAG_CREATE: u16 = 0x400;
+const FLAG_EXCL: u16 = 0x200;
 const NUD_STALE: u16 = 0x04;
 /// REACHABLE, DELAY, PROBE, NOARP, PERMANENT.
 pub(crate) const NUD_VALID: u16 = 0x02 | 0x08 | 0x10 | 0x40 | 0x80;
@@ -235,6 +247,27 @@ impl Netlink {
 }
 
 impl Netlink {
+    /// Adds a route through a device of ours, without a neighbour: what is behind it needs none.
+    pub(crate) fn add_route(&mut self, device: &str, route: DeviceRoute) -> io::Result<()> {
+        const RT_TABLE_MAIN: u8 = 254;
+        const RTPROT_STATIC: u8 = 4;
+        const RT_SCOPE_LINK: u8 = 253;
+        const RTN_UNICAST: u8 = 1;
+        let link = self.link_named(device)?.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
+        let scope = if route.to.is_ipv4() { RT_SCOPE_LINK } else { 0 };
+        let (family, length) = (family_of(route.to), route.length);
+        let body = [family, length, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, scope, RTN_UNICAST, 0, 0, 0, 0];
+        let flags = FLAG_CREATE | FLAG_EXCL | FLAG_ACK;
+        let mut question = Question::new(libc::RTM_NEWROUTE, flags, &body);
+        if length > 0 {
+            question = question.with_address(libc::RTA_DST, route.to);
+        }
+        if route.metric > 0 {
+            question = question.with(libc::RTA_PRIORITY, &route.metric.to_ne_bytes());
+        }
+        self.ask(&question.with(libc::RTA_OIF, &link.index.to_ne_bytes()), |_, _| ())
+    }
+
     /// Has the kernel find out whether a neighbour is there, and its address, as if it had a packet for it (`NTF_USE`).
     pub(crate) fn use_neighbour(&mut self, device: u32, address: IpAddr) -> io::Result<()> {
         let mut body = [0; 12];

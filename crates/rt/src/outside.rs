@@ -66,8 +66,8 @@ impl<'a> Outside<'a> {
         self.io.hold(self.machine, port, peer, on);
     }
 
-    /// Looks at the devices that were joined by [`crate::EventLoop::attach_packets`]: `device` says the kernel's number of each that is
-    /// there. One that was away and is back is used again.
+    /// Looks at the devices that were joined by [`crate::EventLoop::attach_packets`] and
+    /// [`crate::EventLoop::attach_ether_type`]: `device` says the kernel's number of each that is there. One that was away and is back is used again.
     pub fn renew_packets(&mut self, device: impl Fn(&str) -> Option<u32>) {
         self.io.renew_packets(device);
     }

@@ -29,10 +29,14 @@ const PACKET_AUXDATA: c_int = 8;
 const PACKET_QDISC_BYPASS: c_int = 20;
 const PACKET_IGNORE_OUTGOING: c_int = 23;
 const PACKET_HOST: u8 = 0;
+const PACKET_BROADCAST: u8 = 1;
+const PACKET_MULTICAST: u8 = 2;
 const TP_STATUS_CSUMNOTREADY: u32 = 1 << 3;
 const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
 /// Octets for what waits in the kernel before it is received.
 const BUFFER_OCTETS: usize = 4 << 20;
+/// Octets that the kernel counts for what a socket of one EtherType has sent and the device has not: some 30 long frames.
+const SHORT_OCTETS: c_int = 1 << 16;
 
 /// Of what a socket's frames consist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +45,19 @@ pub enum PacketLayer {
     Frames,
     /// What is behind the Ethernet header.
     Packets,
+    /// The same of one EtherType alone. What is sent waits in the device's queue, and the socket takes no more than its buffer
+    /// holds: short, so that little waits behind what comes later.
+    Protocol(u16),
+}
+
+impl PacketLayer {
+    /// The EtherType of what is received.
+    const fn ether_type(self) -> u16 {
+        match self {
+            Self::Frames | Self::Packets => ETH_P_ALL,
+            Self::Protocol(ether_type) => ether_type,
+        }
+    }
 }
 
 /// A socket on one device. It stays on that device: one of the same name that comes later needs another.
@@ -59,6 +76,8 @@ pub struct PacketArrival {
     pub ether_type: u16,
     /// It was sent to this device's own address.
     pub is_for_us: bool,
+    /// It was sent to several stations.
+    pub is_for_several: bool,
     /// When the kernel received it, in nanoseconds since 1970; 0 where it did not say.
     pub stamp_ns: u64,
     /// Its octets.
@@ -109,20 +128,24 @@ impl PacketSocket {
             sys::interface_index(&c_name).ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
         let kind = match layer {
             PacketLayer::Frames => Type::RAW,
-            PacketLayer::Packets => Type::DGRAM,
+            PacketLayer::Packets | PacketLayer::Protocol(_) => Type::DGRAM,
         };
         // Nothing is received before it is bound to the device.
         let socket = Socket::new(Domain::PACKET, kind.nonblocking().cloexec(), None)?;
         let set = |level, option| sys::set_socket_option(&socket, level, option, 1);
         set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING)?;
         set(libc::SOL_PACKET, PACKET_AUXDATA)?;
-        set(libc::SOL_PACKET, PACKET_QDISC_BYPASS)?;
         set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)?;
         grow_buffers(&socket);
+        if matches!(layer, PacketLayer::Protocol(_)) {
+            sys::set_socket_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, SHORT_OCTETS)?;
+        } else {
+            set(libc::SOL_PACKET, PACKET_QDISC_BYPASS)?;
+        }
         if layer == PacketLayer::Frames {
             listen_to_all(&socket, index)?;
         }
-        socket.bind(&address(index, ETH_P_ALL, None))?;
+        socket.bind(&address(index, layer.ether_type(), None))?;
         // SAFETY: all are plain C structures (integers and pointers) for which all bits zero is a valid value.
         let arrays = unsafe { Box::new(mem::zeroed()) };
         Ok(Self { socket, index, arrays })
@@ -208,6 +231,7 @@ impl PacketSocket {
             from: EthernetAddress([a, b, c, d, e, f]),
             ether_type: u16::from_be(name.sll_protocol),
             is_for_us: name.sll_pkttype == PACKET_HOST,
+            is_for_several: matches!(name.sll_pkttype, PACKET_BROADCAST | PACKET_MULTICAST),
             stamp_ns,
             len: usize::try_from(header.msg_len).ok()?,
             cut: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,

@@ -161,6 +161,7 @@ fn control_socket(domain: c_int) -> io::Result<OwnedFd> {
 pub(crate) enum InterfaceChange {
     Ipv4(Ipv4Addr, u8),
     Ipv6(Ipv6Addr, u8),
+    NoIpv6(Ipv6Addr, u8),
     Mtu(u16),
     Up(bool),
 }
@@ -187,15 +188,17 @@ pub(crate) fn change_interface(name: &str, change: InterfaceChange) -> io::Resul
             // SAFETY: SIOCSIFNETMASK reads one `ifreq`.
             unsafe { ioctl(&socket, libc::SIOCSIFNETMASK, &mut request) }
         }
-        InterfaceChange::Ipv6(address, prefix_len) => {
+        InterfaceChange::Ipv6(address, prefix_len) | InterfaceChange::NoIpv6(address, prefix_len) => {
+            let takes = matches!(change, InterfaceChange::NoIpv6(..));
+            let call = if takes { libc::SIOCDIFADDR } else { libc::SIOCSIFADDR };
             // SAFETY: SIOCGIFINDEX reads and writes one `ifreq`.
             unsafe { ioctl(&socket, libc::SIOCGIFINDEX, &mut request) }?;
             // SAFETY: the kernel has just written this member of the union, and all bits are valid in an integer.
             let index = unsafe { request.ifr_ifru.ifru_ifindex };
             let address = libc::in6_addr { s6_addr: address.octets() };
             let mut request = In6Request { address, prefix_len: prefix_len.into(), index };
-            // SAFETY: SIOCSIFADDR on an IPv6 socket reads one `in6_ifreq`, whose layout `In6Request` has.
-            unsafe { ioctl(&control_socket(libc::AF_INET6)?, libc::SIOCSIFADDR, &mut request) }
+            // SAFETY: both calls on an IPv6 socket read one `in6_ifreq`, whose layout `In6Request` has.
+            unsafe { ioctl(&control_socket(libc::AF_INET6)?, call, &mut request) }
         }
         InterfaceChange::Mtu(octets) => {
             request.ifr_ifru.ifru_mtu = octets.into();
@@ -220,6 +223,12 @@ fn set_ifreq_address(request: &mut libc::ifreq, address: Ipv4Addr) {
     let room: *mut libc::sockaddr = std::ptr::addr_of_mut!(request.ifr_ifru).cast();
     // SAFETY: the union has room for a `sockaddr`, which is as long as a `sockaddr_in`; the write assumes no alignment.
     unsafe { room.cast::<libc::sockaddr_in>().write_unaligned(raw) };
+}
+
+/// The calling thread is in this network namespace from now on.
+pub(crate) fn enter_network_namespace(namespace: &File) -> io::Result<()> {
+    // SAFETY: changes what the calling thread may reach, and touches no memory.
+    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
 }
 
 /// The index of a network device.

@@ -9,7 +9,9 @@ use gannet_machine::drops::Drop;
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_rig::NetworkNamespace;
 use gannet_rt::log::LogSink;
-use gannet_rt::{Clock, EventLoop, LoopConfig, NoHooks, Tun, TunAddress, TunOptions};
+use gannet_rt::{
+    Clock, DeviceRoute, EventLoop, LoopConfig, NoHooks, Tun, TunAddress, TunOptions, in_network_namespace,
+};
 use gannet_testkit::netns::{Background, Netns};
 use gannet_testkit::tshark::dissect_file;
 use gannet_testkit::{Need, TempDir};
@@ -32,8 +34,43 @@ fn main() -> ExitCode {
     gannet_testkit::main(&[
         ("tcp_crosses_in_super_packets", &[Need::NetAdmin, Need::Tshark], tcp),
         ("datagrams_of_a_flow_cross_joined", &[Need::NetAdmin], udp),
+        ("a_device_in_another_namespace_has_routes_that_go_with_it", &[Need::NetAdmin], elsewhere),
         ("devices_that_were_there_before_are_taken_as_they_are", &[Need::NetAdmin], devices_before),
     ])
+}
+
+fn elsewhere() {
+    let netns = Netns::new("elsewhere");
+    let inside = Some(netns.name());
+    let address = "2001:db8:7::1".parse().unwrap();
+    let routes = [("0.0.0.0", 0, 300), ("192.0.2.0", 24, 0), ("::", 0, 301)];
+    let routes = routes.map(|(to, length, metric)| DeviceRoute { to: to.parse().unwrap(), length, metric });
+    let tun = in_network_namespace(inside, || {
+        let tun = Tun::open("elsewhere0")?;
+        tun.set_mtu(1482)?;
+        tun.set_address(TunAddress::V4("10.9.0.1".parse().unwrap(), 32))?;
+        tun.set_up(true)?;
+        tun.set_address(TunAddress::V6(address, 128))?;
+        routes.iter().try_for_each(|route| tun.add_route(*route))?;
+        let again = tun.add_route(routes[1]).unwrap_err();
+        assert_eq!(again.kind(), std::io::ErrorKind::AlreadyExists);
+        Ok(tun)
+    });
+    let tun = tun.unwrap();
+    assert!(!Path::new("/sys/class/net/elsewhere0").exists(), "it is there, and not here");
+    let shown = |version: &str| netns.run("ip", &[version, "route", "show", "dev", "elsewhere0"]);
+    let v4 = shown("-4");
+    assert!(v4.contains("default proto static scope link metric 300"), "{v4}");
+    assert!(v4.contains("192.0.2.0/24 proto static scope link"), "{v4}");
+    assert!(shown("-6").contains("default proto static metric 301"), "{}", shown("-6"));
+    let addresses = || netns.run("ip", &["-o", "address", "show", "dev", "elsewhere0"]);
+    assert!(addresses().contains("2001:db8:7::1/128"), "{}", addresses());
+    in_network_namespace(inside, || tun.remove_ipv6(address, 128)).unwrap();
+    assert!(!addresses().contains("2001:db8:7::1"), "{}", addresses());
+    std::mem::drop(tun);
+    let links = netns.run("ip", &["-o", "link"]);
+    assert!(!links.contains("elsewhere0"), "{links}");
+    assert_eq!(netns.run("ip", &["-4", "route"]), "");
 }
 
 // ---------------------------------------------------------------------- the node

@@ -3,7 +3,7 @@
 use crate::TempDir;
 use std::io::Write;
 
-/// Frames to be dissected, as a classic pcap file of raw IPv4 (LINKTYPE_RAW).
+/// Frames to be dissected, as a classic pcap file of raw IPv4 (LINKTYPE_RAW), or of Ethernet (LINKTYPE_ETHERNET).
 #[derive(Debug, Default)]
 pub struct Capture {
     file: Vec<u8>,
@@ -17,8 +17,18 @@ impl Capture {
     /// An empty capture.
     #[must_use]
     pub fn new() -> Self {
+        Self::of(101)
+    }
+
+    /// An empty capture of Ethernet frames, which [`Capture::add_packet`] adds.
+    #[must_use]
+    pub fn ethernet() -> Self {
+        Self::of(1)
+    }
+
+    fn of(link_type: u32) -> Self {
         let mut file = Vec::new();
-        for word in [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 65_535, 101] {
+        for word in [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 65_535, link_type] {
             // Version 2.4 is two 16-bit numbers, major first.
             let octets = if word == 0x0002_0004 { [2, 0, 4, 0] } else { word.to_le_bytes() };
             file.extend_from_slice(&octets);
@@ -50,7 +60,7 @@ impl Capture {
         self.add_packet(&ip);
     }
 
-    /// Adds a whole IP packet, of either version.
+    /// Adds a whole IP packet, of either version, or a whole frame of Ethernet.
     pub fn add_packet(&mut self, ip: &[u8]) {
         let length = u32::try_from(ip.len()).unwrap_or(0).to_le_bytes();
         let seconds = u32::try_from(self.frames).unwrap_or(0).to_le_bytes();

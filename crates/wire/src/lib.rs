@@ -18,6 +18,7 @@
 //! * Signalling is owned message structs with `parse(&[u8]) -> Result<Self, DecodeError>` and
 //!   `emit(&self, &mut Vec<u8>)`.
 
+pub mod adaptation;
 pub mod bssgp;
 pub mod cursor;
 pub mod error;

@@ -1,7 +1,8 @@
 //! What an operator asks of a running BSS and its mobiles. For people, mobiles are numbered from 1.
 
-use super::mapping::endpoint;
 use super::{BssNode, show};
+use crate::cells::endpoint;
+use crate::fleet::template;
 use crate::node::show as common;
 use core::fmt::Write as _;
 use gannet_node::bss::{Command, EndpointChange};
@@ -12,9 +13,7 @@ use gannet_ops::grammar::CommandError;
 use gannet_proto::sm::ms::{Change, WantedSecondary};
 use gannet_rt::Access;
 use gannet_wire::id::{Nsapi, Nsei, Sapi};
-use gannet_wire::l3::ie::{
-    DelayClass, FilterDirection, PacketFilter, QosProfile, TftOperation, TftRepr, TrafficFlowTemplate,
-};
+use gannet_wire::l3::ie::{DelayClass, QosProfile};
 
 type Done = Result<(), CommandError>;
 
@@ -38,14 +37,15 @@ pub fn execute(
             let Some(ms) = access.machine(node.ms) else { return Ok(()) };
             let devices = node.devices.borrow();
             for view in ms.views() {
-                let _ = write!(out, "{}", show::mobile(&view, &devices));
+                let _ = write!(out, "{}", show::mobile(&view, devices.name(view.index).map(str::to_owned)));
             }
         }
         BssOperation::ShowMobiles(Some(number)) => {
             let mobile = place(node, access, number)?;
             let view = access.machine(node.ms).and_then(|ms| ms.view(mobile));
             if let Some(view) = view {
-                let line = show::mobile(&view, &node.devices.borrow());
+                let device = node.devices.borrow().name(view.index).map(str::to_owned);
+                let line = show::mobile(&view, device);
                 let _ = write!(out, "{line}{}", show::details(&view));
             }
         }
@@ -98,9 +98,9 @@ fn change_endpoint(
     access: &mut Access<'_>,
 ) -> Done {
     let speaks = access.machine(node.bss).is_some_and(|bss| bss.ns().sns(nsei).is_some());
-    let nse = nsei.0.checked_sub(config.cells.nsei_base).filter(|_| speaks);
+    let nse = nsei.0.checked_sub(config.gb.cells.nsei_base).filter(|_| speaks);
     let nse = nse.ok_or_else(|| CommandError(format!("NSEI {nsei} does not speak IP-SNS.")))?;
-    let ports = config.ports_per_nse();
+    let ports = config.gb.ports_per_nse();
     let place = number.checked_sub(1).filter(|place| *place < ports);
     let place = place.ok_or_else(|| {
         CommandError(format!("There is no endpoint {number}; there are {ports}, with the spare ones."))
@@ -109,7 +109,7 @@ fn change_endpoint(
         ops::EndpointChange::Add | ops::EndpointChange::Delete => (1, 1),
         ops::EndpointChange::Weights { signalling, data } => (signalling, data),
     };
-    let local = endpoint(config, nse, place, weights);
+    let local = endpoint(&config.gb, nse, place, weights);
     let change = match change {
         ops::EndpointChange::Add => EndpointChange::Add(local),
         ops::EndpointChange::Delete => EndpointChange::Delete(local.element.endpoint),
@@ -153,14 +153,6 @@ fn cell_exists(node: &BssNode, access: &mut Access<'_>, cell: u16) -> Done {
 /// The order to attach and to activate a PDP context.
 pub const fn activate(mobile: u32) -> MsCommand {
     MsCommand::Activate { mobile, nsapi: FIRST_NSAPI, apn: None, qos: None, address: None }
-}
-
-/// An operation that creates a template with this filter.
-fn template(filter: ops::FilterOrder) -> TrafficFlowTemplate {
-    let ops::FilterOrder { precedence, component } = filter;
-    let direction = FilterDirection::Unsaid;
-    let filter = PacketFilter { identifier: 0, direction, precedence, components: vec![component] };
-    TftRepr::new(TftOperation::Create(vec![filter])).to_element()
 }
 
 /// Why an order of a mobile would have no effect.

@@ -1,10 +1,10 @@
 //! A BSS and its mobiles as an operator sees them.
 
 use super::BssNode;
-use super::devices::Devices;
 use crate::node::show as common;
 use crate::node::statistics::{PARTS_STEP, number};
 use core::net::IpAddr;
+use gannet_machine::time::Instant;
 use gannet_node::bss::Bss;
 use gannet_node::ms::show::MobileView;
 use gannet_node::ms::{Ms, Stats};
@@ -16,7 +16,7 @@ use gannet_wire::l3::ie::PdpAddress;
 use std::collections::BTreeMap;
 
 /// One line of `show mobile`.
-pub fn mobile(view: &MobileView, devices: &Devices) -> view::Mobile {
+pub fn mobile(view: &MobileView, tun: Option<String>) -> view::Mobile {
     let address = view.contexts.iter().find_map(|context| match context.address? {
         PdpAddress::Ipv4(address) | PdpAddress::Ipv4v6(address, _) => Some(IpAddr::V4(address)),
         PdpAddress::Ipv6(address) => Some(IpAddr::V6(address)),
@@ -29,7 +29,7 @@ pub fn mobile(view: &MobileView, devices: &Devices) -> view::Mobile {
         cell: view.cell.map_or(0, |(index, _)| index),
         tlli: view.tlli,
         address,
-        tun: devices.name(view.index).map(str::to_owned),
+        tun,
     }
 }
 
@@ -154,6 +154,11 @@ pub fn groups(node: &BssNode, part: usize, access: &mut Access<'_>, groups: &mut
         return true;
     };
     let Some(bss) = access.look_at(node.bss) else { return false };
+    groups_of_cells(bss, part, now, groups)
+}
+
+/// What is counted of NS-VCs and cells, some in each part; parts are counted from 0. True where there is a next one.
+pub fn groups_of_cells(bss: &Bss, part: usize, now: Instant, groups: &mut Vec<Group>) -> bool {
     let shown = common::Shown { now, local: &|_| None, stats: true };
     let vcs = bss.ns().vcs().map(|vc| of_view::ns_vc(vc.nsei(), &common::ns_vc(vc, shown)));
     let nobody = BTreeMap::new();
@@ -167,12 +172,28 @@ fn node_group(mobiles: usize, stats: &Stats, bss: &Bss) -> Group {
     let cells = (0_u32..).map_while(|cell| Some(bss.cell(cell)?.counters));
     let discarded = cells.map(|cell| u64::from(cell.discarded.frames)).sum();
     let mut group = Group::single(&NODE);
+    count_mobiles(&mut group, mobiles, stats);
+    group.add(Metric::counter("ll_pdu_discarded", "LL-PDUs that cells discarded", discarded));
+    group
+}
+
+const MOBILES: Class =
+    Class { name: "", osmocom: "ms", title: "Mobiles", level: Level::Global, lines: Some("") };
+
+/// What is counted of mobiles with devices, as a group of its own.
+pub fn mobiles_group((mobiles, devices): (usize, usize), stats: &Stats) -> Group {
+    let mut group = Group::single(&MOBILES);
+    count_mobiles(&mut group, mobiles, stats);
+    group.add(Metric::gauge("devices", "network devices of contexts", number(devices)));
+    group
+}
+
+fn count_mobiles(group: &mut Group, mobiles: usize, stats: &Stats) {
     for (name, help, value) in [
         ("n_pdu_downlink", "N-PDUs that came to mobiles", stats.n_pdu_downlink),
         ("n_pdu_uplink", "N-PDUs that mobiles sent", stats.n_pdu_uplink),
         ("ll_pdu_downlink", "LL-PDUs that came to mobiles", stats.ll_pdu_downlink),
         ("ll_pdu_uplink", "LL-PDUs that mobiles sent", stats.ll_pdu_uplink),
-        ("ll_pdu_discarded", "LL-PDUs that cells discarded", discarded),
         ("attached", "attach procedures that ended well", stats.attached),
         ("activated", "PDP context activations that ended well", stats.activated),
         ("pagings", "pagings that mobiles heard", stats.pagings),
@@ -182,5 +203,4 @@ fn node_group(mobiles: usize, stats: &Stats, bss: &Bss) -> Group {
         group.add(Metric::counter(name, help, value));
     }
     group.add(Metric::gauge("mobiles", "mobiles", number(mobiles)));
-    group
 }

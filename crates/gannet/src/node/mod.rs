@@ -86,6 +86,14 @@ pub trait Node: Sized + 'static {
     /// A sentence: what the machine does not permit.
     fn build(plan: Self::Plan, config: &ConfigOf<Self>, node: &mut EventLoop) -> Result<Self, String>;
 
+    /// Puts services of its own into the loop.
+    ///
+    /// # Errors
+    /// A sentence.
+    fn serve(_running: &Rc<RefCell<Running<Self>>>, _node: &mut EventLoop) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Takes a changed configuration. What holds only from the next start on is said in `out`.
     ///
     /// # Errors
@@ -163,8 +171,39 @@ pub struct Running<N: Node> {
 }
 
 impl<N: Node> Running<N> {
+    /// The node.
+    pub const fn node(&self) -> &N {
+        &self.node
+    }
+
+    /// The same, to be changed.
+    pub const fn node_mut(&mut self) -> &mut N {
+        &mut self.node
+    }
+
+    /// The configuration in force.
+    pub const fn config(&self) -> &ConfigOf<N> {
+        &self.config
+    }
+
+    /// Does what an operator asks.
+    ///
+    /// # Errors
+    /// Why it cannot be done.
+    pub fn operate(
+        &mut self,
+        operation: &OperationOf<N>,
+        access: &mut Access<'_>,
+        out: &mut String,
+    ) -> Result<(), CommandError> {
+        self.node.execute(&self.config, operation, access, out)
+    }
+
     /// Takes a changed configuration, or leaves everything as it was.
-    fn apply(
+    ///
+    /// # Errors
+    /// Why it stays as it was.
+    pub fn apply(
         &mut self,
         new: ConfigOf<N>,
         access: &mut Access<'_>,
@@ -325,6 +364,7 @@ pub fn run_with<N: Node>(
     let running = Rc::new(RefCell::new(running));
     let service = vty_service::VtyService::new(server, Rc::clone(&running));
     node.add_service(Box::new(service)).map_err(|error| format!("VTY: {error}"))?;
+    N::serve(&running, &mut node)?;
     listeners.serve(&running, &mut node).map_err(|error| format!("control interface or metrics: {error}"))?;
     let started = format_args!("gannet {name} {} runs, VTY at {vty}", env!("CARGO_PKG_VERSION"));
     node.access().log().line(Category::Main, Level::Notice, started);

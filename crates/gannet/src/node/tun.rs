@@ -44,8 +44,12 @@ pub fn add_ipv6(tun: &Tun, address: Ipv6Addr, prefix_length: u8) -> io::Result<(
 
 /// Whether the kernel speaks IPv6 on a device. A kernel without IPv6 has no such setting, and needs none.
 pub fn set_ipv6(name: &str, on: bool) {
-    let path = format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6");
-    let _ = std::fs::write(path, if on { "0" } else { "1" });
+    set_of_ipv6(name, "disable_ipv6", if on { "0" } else { "1" });
+}
+
+/// Another setting of IPv6 on a device, in the network namespace in which the calling thread is.
+pub fn set_of_ipv6(name: &str, setting: &str, value: &str) {
+    let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/{setting}"), value);
 }
 
 /// What a device could not be made or changed for.

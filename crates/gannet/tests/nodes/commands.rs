@@ -102,7 +102,7 @@ fn the_log_is_told_the_statistics() {
 
 fn version_and_help() {
     let version = format!("{}\n", env!("CARGO_PKG_VERSION"));
-    for node in ["sgsn", "ggsn", "bss", "edge"] {
+    for node in ["sgsn", "ggsn", "bss", "edge", "ms", "ap"] {
         assert!(succeed(&[node, "-V"]).ends_with(&version));
         let help = succeed(&[node, "-h"]);
         for flag in ["-c,", "-d,", "-e,", "-D,", "-s,", "-V,", "-h,", "--pcap", "--check"] {
@@ -112,7 +112,7 @@ fn version_and_help() {
 }
 
 fn a_node_needs_a_configuration() {
-    for node in ["sgsn", "ggsn", "bss", "edge"] {
+    for node in ["sgsn", "ggsn", "bss", "edge", "ms", "ap"] {
         let error = fail(&[node]);
         assert!(error.contains(&format!("docs/examples/{node}.cfg")), "{error}");
         let error = fail(&[node, "-c", "/nowhere/node.cfg"]);
@@ -168,7 +168,7 @@ fn wrong_flags_are_named() {
 }
 
 fn the_examples_are_right() {
-    for node in ["sgsn", "ggsn", "bss", "edge"] {
+    for node in ["sgsn", "ggsn", "bss", "edge", "ms", "ap"] {
         let path = repository().join(format!("docs/examples/{node}.cfg"));
         let output = gannet(&[node, "-c", &path.to_string_lossy(), "--check"]);
         assert!(output.status.success(), "{}", said(&output));

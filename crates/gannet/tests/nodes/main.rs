@@ -18,6 +18,7 @@ mod laboratory;
 mod link;
 mod load;
 mod memory;
+mod mobile_station;
 mod operation;
 mod osmocom;
 mod recording;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
                 link::CASES,
                 load::CASES,
                 memory::CASES,
+                mobile_station::CASES,
                 osmocom::CASES,
                 recording::CASES,
                 shaping::CASES,

@@ -18,6 +18,8 @@ pub enum NPduDelivery {
     /// Out of the port [`super::TUN`].
     #[default]
     Tun,
+    /// Out of the port [`super::TUN`], to the device of the context: [`super::devices`].
+    Devices,
     /// To the outside as [`super::MsEvent::NPdu`], for a simulator.
     Event,
 }
@@ -55,6 +57,8 @@ pub struct MsConfig {
     /// The cell in which each mobile begins, as an index into `cells`. Mobiles beyond the end are spread over all
     /// cells in turn.
     pub first_cells: Vec<u16>,
+    /// A mobile has no cell before its bearer says that a link is there: `first_cells` do not count.
+    pub bearer_selects: bool,
     /// Capabilities, DRX and timers of mobility management.
     pub gmm: GmmMsConfig,
     /// Timers of session management.
@@ -87,6 +91,7 @@ impl MsConfig {
             cards: Cards::None,
             cells,
             first_cells: Vec::new(),
+            bearer_selects: false,
             gmm: GmmMsConfig { network_capability: network_capability(), ..GmmMsConfig::default() },
             sm: SmMsConfig::default(),
             pdp: PdpRequest::default(),
@@ -108,14 +113,15 @@ impl MsConfig {
         self.cards = cards;
     }
 
-    /// The cell in which a mobile begins.
+    /// The cell in which a mobile begins, if it has one by itself.
     #[must_use]
     pub fn first_cell(&self, mobile: u32) -> Option<u16> {
         let spread = || {
             let cells = u32::try_from(self.cells.len()).ok().filter(|cells| *cells > 0)?;
             u16::try_from(mobile % cells).ok()
         };
-        self.first_cells.get(mobile as usize).copied().or_else(spread)
+        let first = self.first_cells.get(mobile as usize).copied().or_else(spread);
+        first.filter(|_| !self.bearer_selects)
     }
 
     /// Protected UI frames but for reliability class 5, whose errors the application can bear (03.60 clause 15.2.3

@@ -1,14 +1,15 @@
 //! From the network to the mobile: bearer → LLC → layer 3 or N-PDU.
 
+use super::devices::Device;
 use super::mobile::{Link, Mobile, Suspension};
-use super::{Ms, MsEvent, NPduDelivery, Owner, TUN};
+use super::{Ms, MsEvent, NPduDelivery, Owner, TUN, bearer_port};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::timers::TimerName as _;
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context, Peer};
 use gannet_proto::about::About as _;
-use gannet_proto::bearer::{Indication, PagedIdentity, Refused, Unitdata};
+use gannet_proto::bearer::{self, Indication, PagedIdentity, Refused, Unitdata};
 use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::ms::GmmMsEvent;
 use gannet_proto::llc::{LlcOutput, XidIndication};
@@ -20,17 +21,37 @@ use gannet_wire::l3::{Direction, Header, L3Message};
 use gannet_wire::ndp::is_router_message;
 
 impl Ms {
-    /// A datagram of the bearer.
-    pub(super) fn bearer_datagram(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
-        match self.bearer.indication(peer, frame) {
-            Ok(indication) => self.indication(cx, indication),
-            Err(Refused { drop, mobile, error }) => {
-                let whose = mobile.and_then(|mobile| self.imsi_of(mobile));
-                if let Some(error) = error {
-                    let name = self.bearer.name();
-                    cx.log_of(whose, Category::Um, Level::Info, format_args!("{name}: {error}"));
+    /// A datagram of the bearer, from one of its links.
+    pub(super) fn bearer_datagram(&mut self, cx: &mut Context<'_>, from: (u16, Peer), frame: Frame) {
+        let mut out = core::mem::take(&mut self.bearer_out);
+        if let Err(Refused { drop, mobile, error }) = self.bearer.receive(cx, from, frame, &mut out) {
+            let whose = mobile.and_then(|mobile| self.imsi_of(mobile));
+            if let Some(error) = error {
+                let name = self.bearer.name();
+                cx.log_of(whose, Category::Um, Level::Info, format_args!("{name}: {error}"));
+            }
+            cx.drop_of(drop, whose);
+        }
+        self.bearer_outputs(cx, &mut out);
+        self.bearer_out = out;
+    }
+
+    /// The bearer is woken.
+    pub(super) fn wake_bearer(&mut self, cx: &mut Context<'_>) {
+        let mut out = core::mem::take(&mut self.bearer_out);
+        self.bearer.wake(cx, &mut out);
+        self.bearer_outputs(cx, &mut out);
+        self.bearer_out = out;
+    }
+
+    /// Does what the bearer wants.
+    pub(super) fn bearer_outputs(&mut self, cx: &mut Context<'_>, out: &mut Batch<bearer::Output>) {
+        while let Some(output) = out.pop() {
+            match output {
+                bearer::Output::Transmit { link, peer, frame } => {
+                    self.transmit(bearer_port(link), peer, frame);
                 }
-                cx.drop_of(drop, whose);
+                bearer::Output::Indication(indication) => self.indication(cx, indication),
             }
         }
     }
@@ -47,8 +68,12 @@ impl Ms {
                 self.set_link(cx, mobile, |link| link.level_dbm = Some(level_dbm));
             }
             Indication::Mtu { mobile, octets } => {
+                let former = self.mobiles.get(mobile as usize).and_then(|mobile| mobile.link.mtu_octets);
                 self.set_link(cx, mobile, |link| link.mtu_octets = Some(octets));
-                self.fit_to_link(cx, mobile);
+                if former != Some(octets) && (mobile as usize) < self.mobiles.len() {
+                    self.tell(MsEvent::LinkMtu { mobile, octets });
+                    self.fit_to_link(cx, mobile);
+                }
             }
             Indication::PagingPs { cell, identity } => self.paging(cx, cell, identity),
             Indication::PagingCs => cx.drop(Drop::MsPagingCs, None),
@@ -191,6 +216,11 @@ impl Ms {
         self.stats.n_pdu_downlink += 1;
         match self.config.delivery {
             NPduDelivery::Tun => self.transmit(TUN, Peer::Slot(index), frame),
+            NPduDelivery::Devices => {
+                let bearer = self.mobiles.get(index as usize).and_then(|mobile| mobile.bearer(nsapi));
+                let nsapi = bearer.map_or(nsapi, |bearer| bearer.device);
+                self.transmit(TUN, Device { mobile: index, nsapi }.peer(), frame);
+            }
             NPduDelivery::Event => self.tell(MsEvent::NPdu { mobile: index, nsapi, frame }),
         }
     }

@@ -4,7 +4,7 @@
 //! confirmation is held there; whoever gives N-PDUs is told ([`MsEvent::HeldBack`]) before there is no more room.
 
 use super::mobile::{Mobile, NSAPIS, Suspension};
-use super::{Ms, MsEvent, Owner};
+use super::{Ms, MsEvent, NPduDelivery, Owner};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -18,8 +18,8 @@ use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::ie::ReceiveNpduNumbers;
 
 /// N-PDUs of a mobile that wait for confirmation when nothing more is to come, and when it may come again.
-const MANY: usize = 32;
-const FEW: usize = 16;
+pub(super) const MANY: usize = 32;
+pub(super) const FEW: usize = 16;
 /// What may wait of one context: beside [`MANY`] two batches of what was on its way already.
 pub(super) const LIMITS: AcknowledgedLimits =
     AcknowledgedLimits { n_pdus_max: WINDOW, octets_max: WINDOW as usize * N_PDU_MAX, segments_max: 64 };
@@ -126,6 +126,9 @@ impl Ms {
 
     /// Tells where a mobile has as much to send as may wait, or must not send, and where that is over.
     pub(super) fn tell_room(&mut self, index: u32) {
+        if self.config.delivery == NPduDelivery::Devices {
+            return self.tell_room_of_devices(index);
+        }
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
         let waiting = mobile.sndcp.as_ref().map_or(0, |sndcp| sndcp.unconfirmed());
         let most = if mobile.is_held_back { FEW } else { MANY };
@@ -226,6 +229,6 @@ fn has_acknowledged(mobile: &Mobile) -> bool {
 }
 
 /// Neither suspended nor updating its routing area.
-fn may_send(mobile: &Mobile) -> bool {
+pub(super) fn may_send(mobile: &Mobile) -> bool {
     mobile.suspension == Suspension::None && mobile.gmm.state() != GmmMsState::RoutingAreaUpdatingInitiated
 }

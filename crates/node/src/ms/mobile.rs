@@ -25,6 +25,8 @@ pub struct Bearer {
     pub sndcp: SndcpNsapi,
     /// The mobile's address.
     pub address: PdpAddress,
+    /// Where its packets come from: the same for all contexts with one address; see [`super::devices`].
+    pub device: Nsapi,
     /// LL-PDUs are protected in all their octets.
     pub protected: bool,
     /// N-PDUs go in acknowledged mode.
@@ -77,12 +79,14 @@ impl Link {
         llc.n201_u(sapi) > self.room(Self::UI) || llc.n201_i(sapi) > self.room(Self::I)
     }
 
-    /// What a mobile is to ask for on a SAPI whose N201-U is to be `n201_u`, or may stay; `None` for nothing. It is never
-    /// more than the bearer carries, as far as N201 can be that small.
+    /// What a mobile is to ask for on a SAPI whose N201-U is to be `n201_u`; `None` for nothing. Where nobody has said what it is
+    /// to be, it is what the bearer carries, so that nothing is cut which need not be, and stays where the bearer says nothing. It
+    /// is never more than the bearer carries, as far as N201 can be that small.
     #[must_use]
     pub fn wanted(self, llc: &LlcContext, sapi: Sapi, n201_u: Option<u16>) -> Option<XidRequest> {
         let (now_u, now_i) = (llc.n201_u(sapi), llc.n201_i(sapi));
-        let wanted = n201_u.unwrap_or(now_u).min(self.room(Self::UI));
+        let filled = self.mtu_octets.map(|_| N201_MAX);
+        let wanted = n201_u.or(filled).unwrap_or(now_u).min(self.room(Self::UI));
         let n201_u = Some(wanted).filter(|wanted| *wanted != now_u);
         let n201_i = Some(self.room(Self::I)).filter(|room| *room < now_i);
         let is_any = n201_u.is_some() || n201_i.is_some();
@@ -113,6 +117,8 @@ pub struct Mobile {
     pub again: Again,
     /// Nothing more is to be given to it for the time being.
     pub is_held_back: bool,
+    /// Devices of which nothing more is to be taken for the time being: bit n for that of NSAPI n.
+    pub held_devices: u16,
     /// Session management.
     pub sm: SmMsContexts,
     /// Active contexts by NSAPI, the first is NSAPI 5.
@@ -147,6 +153,7 @@ impl Mobile {
             sndcp: None,
             again: Again::default(),
             is_held_back: false,
+            held_devices: 0,
             sm: SmMsContexts::default(),
             bearers: [None; NSAPIS],
             orders: [const { None }; NSAPIS],
@@ -215,7 +222,7 @@ impl Mobile {
         let mut first = None;
         for bearer in self.bearers.iter().flatten() {
             match source.map_or(Fit::None, |source| source.fit(bearer.address)) {
-                Fit::Own => return Ok(self.among_sharers(bearer.sndcp.nsapi, packet)),
+                Fit::Own => return Ok(self.among_sharers(bearer.device, packet)),
                 Fit::Version => first = first.or(Some(bearer.sndcp.nsapi)),
                 Fit::None => {}
             }
@@ -228,11 +235,27 @@ impl Mobile {
         first.ok_or(none)
     }
 
-    /// Which of the contexts of an address, one of which is `first`, an uplink packet goes through.
-    fn among_sharers(&self, first: Nsapi, packet: &[u8]) -> Nsapi {
-        let (mut best, mut rest) = (None, None);
+    /// The bearer for an IP packet that comes from a device of this mobile: that of the device's contexts whose traffic flow
+    /// template the answer would fit, else the one without a template.
+    ///
+    /// # Errors
+    /// The name under which the packet is dropped.
+    pub fn bearer_of_device(&self, device: Nsapi, packet: &[u8]) -> Result<Nsapi, Drop> {
+        let mut bearers = self.bearers.iter().flatten();
+        let bearer = bearers.find(|bearer| bearer.device == device).ok_or(Drop::MsNoContext)?;
+        match Source::of(packet).map_or(Fit::None, |source| source.fit(bearer.address)) {
+            Fit::Own | Fit::Version => Ok(self.among_sharers(device, packet)),
+            Fit::None => Err(Drop::MsOtherAddressType),
+        }
+    }
+
+    /// Which of the contexts of a device, which have one address, an uplink packet goes through.
+    fn among_sharers(&self, device: Nsapi, packet: &[u8]) -> Nsapi {
+        let (mut best, mut rest, mut first) = (None, None, None);
         let mut fields = None;
-        for nsapi in self.sm.sharers(first).chain([first]).filter(|nsapi| self.bearer(*nsapi).is_some()) {
+        for bearer in self.bearers.iter().flatten().filter(|bearer| bearer.device == device) {
+            let nsapi = bearer.sndcp.nsapi;
+            first = first.or(Some(nsapi));
             let Some(tft) = self.sm.get(nsapi).and_then(|context| context.tft()) else {
                 rest = Some(nsapi);
                 continue;
@@ -245,7 +268,7 @@ impl Mobile {
                 best = Some((filter.precedence, nsapi));
             }
         }
-        best.map(|(_, nsapi)| nsapi).or(rest).unwrap_or(first)
+        best.map(|(_, nsapi)| nsapi).or(rest).or(first).unwrap_or(device)
     }
 }
 
@@ -312,6 +335,7 @@ mod tests {
             mobile.bearers[usize::from(nsapi - 5)] = Some(Bearer {
                 sndcp: SndcpNsapi::new(Nsapi(*nsapi), Sapi(3)),
                 address: *address,
+                device: Nsapi(*nsapi),
                 protected: true,
                 acknowledged: false,
             });
@@ -335,6 +359,21 @@ mod tests {
         assert_eq!(mobile.bearer_for(&[0x60; 40]), Ok(Nsapi(5)));
         assert_eq!(mobile.bearer_for(&[]), Err(Drop::MsOtherAddressType));
         assert_eq!(mobile.bearer_for(&[0x45]), Err(Drop::MsOtherAddressType));
+    }
+
+    #[test]
+    fn frames_are_as_long_as_the_bearer_has_room_for() {
+        let llc = LlcContext::new(LlcRole::Ms);
+        let wanted = |mtu_octets, n201_u| {
+            let request = Link { mtu_octets, level_dbm: None }.wanted(&llc, Sapi::DATA3, n201_u);
+            request.map(|request| (request.n201_u, request.n201_i))
+        };
+        // Ethernet less the header of the adaptation protocol.
+        assert_eq!(wanted(Some(1492), None), Some((Some(1486), Some(1485))));
+        assert_eq!(wanted(Some(1492), Some(1000)), Some((Some(1000), Some(1485))));
+        assert_eq!(wanted(Some(9000), None), Some((Some(1520), None)));
+        assert_eq!(wanted(Some(300), Some(1000)), Some((Some(294), Some(293))));
+        assert_eq!((wanted(None, None), wanted(None, Some(1000))), (None, Some((Some(1000), None))));
     }
 
     #[test]

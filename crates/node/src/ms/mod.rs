@@ -8,6 +8,7 @@
 //! | [`config`] | what a user may choose |
 //! | [`mobile`] | one mobile, plain data |
 //! | [`directory`] | a mobile by each of its names |
+//! | [`devices`] | a network device for each address of a mobile, where that is wanted |
 //! | `uplink` | N-PDU and layer 3 → LL-PDU → bearer |
 //! | `downlink` | bearer → LL-PDU → layer 3 or N-PDU, and paging |
 //! | `links` | acknowledged mode and compression, and links that end |
@@ -20,6 +21,7 @@
 //! it, and a context that was ordered is activated again after that. The data path allocates nothing.
 
 pub mod config;
+pub mod devices;
 pub mod directory;
 pub mod mobile;
 pub mod security;
@@ -38,14 +40,16 @@ pub use config::{MsConfig, NPduDelivery, PdpRequest};
 
 use core::convert::Infallible;
 use core::fmt;
+use devices::Device;
 use directory::{Directory, imei_of, imsi_of};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::timers::{TimerKey, TimerName as _};
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port};
-use gannet_proto::bearer::Bearer;
+use gannet_proto::bearer::{self, Bearer};
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, NonGprs};
 use gannet_proto::llc::ReleaseCause;
+use gannet_proto::llc::abm::LinksConfig;
 use gannet_proto::sm::ms::{Change, WantedSecondary};
 use gannet_proto::sndcp::Reassembler;
 use gannet_proto::user_plane::Outputs;
@@ -54,10 +58,20 @@ use gannet_wire::id::{Nsapi, PTmsi, Rai};
 use gannet_wire::l3::ie::{Apn, GmmCause, PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
 use mobile::Mobile;
 
-/// The bearer. The bearer says what a peer is.
+/// The first link of the bearer. The bearer says what a peer is.
 pub const BEARER: Port = Port(0);
-/// The IP side. The peer is [`Peer::Slot`] with the mobile's index.
+/// The IP side. The peer is [`Peer::Slot`] with the mobile's index, or [`Device::peer`] with [`NPduDelivery::Devices`].
 pub const TUN: Port = Port(1);
+
+/// The port of a link of the bearer: [`BEARER`], and those behind [`TUN`].
+#[must_use]
+pub const fn bearer_port(link: u16) -> Port {
+    if link == 0 { BEARER } else { Port(link.saturating_add(1)) }
+}
+
+const fn link_of(port: Port) -> u16 {
+    port.0.saturating_sub(if port.0 > TUN.0 { 1 } else { 0 })
+}
 
 gannet_machine::timer_names! {
     /// Who asked for a wake-up.
@@ -74,6 +88,8 @@ gannet_machine::timer_names! {
         Routers = "router solicitations",
         /// A mobile's links in acknowledged mode that stand still.
         Links = "the next try in acknowledged mode",
+        /// The bearer.
+        Bearer = "the bearer of the mobiles",
     }
 }
 
@@ -178,6 +194,14 @@ pub enum MsCommand {
     Resume {
         /// Which mobile.
         mobile: u32,
+    },
+    /// Take other parameters of LLC: [`MsConfig::n201_u`] is asked for at once where a context is active, and the others when
+    /// acknowledged mode is established next.
+    SetLayers {
+        /// N201-U.
+        n201_u: Option<u16>,
+        /// Those of acknowledged mode.
+        links: LinksConfig,
     },
 }
 
@@ -296,6 +320,36 @@ pub enum MsEvent {
         /// Why.
         cause: Failure,
     },
+    /// With [`NPduDelivery::Devices`]: a mobile has a context with an address of its own, and needs a device for it.
+    DeviceUp {
+        /// Which device.
+        device: Device,
+        /// The context that brings it.
+        nsapi: Nsapi,
+        /// Its address.
+        address: PdpAddress,
+        /// Options of the external network; see [`name_servers`].
+        pco: Option<ProtocolConfiguration>,
+    },
+    /// The last context of a device is gone, and so the device is to go.
+    DeviceDown {
+        /// Which device.
+        device: Device,
+    },
+    /// The bearer of a mobile carries LL-PDUs of another length.
+    LinkMtu {
+        /// Which mobile.
+        mobile: u32,
+        /// The longest, in octets.
+        octets: u16,
+    },
+    /// [`MsEvent::HeldBack`] of one device, in its place.
+    DeviceHeld {
+        /// Which device.
+        device: Device,
+        /// It has begun, or with `false` is over.
+        on: bool,
+    },
     /// As much of a mobile waits for the network's confirmation as may, or it must not send: nothing more is to be given to it
     /// until that is over. What comes nevertheless is dropped by name where there is no room for it.
     HeldBack {
@@ -390,11 +444,14 @@ pub struct Stats {
 pub struct Ms {
     config: MsConfig,
     bearer: Box<dyn Bearer>,
+    bearer_out: Batch<bearer::Output>,
     mobiles: Vec<Mobile>,
     directory: Directory,
     reassembler: Reassembler,
     soliciting: prefix::Soliciting,
     stats: Stats,
+    /// Much waits at the bearer's sockets.
+    bearer_is_full: bool,
     layers_out: Outputs,
     gmm_scratch: Batch<GmmMsAction>,
     segments: Batch<Frame>,
@@ -417,11 +474,13 @@ impl Ms {
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
             soliciting: prefix::Soliciting::default(),
             stats: Stats::default(),
+            bearer_is_full: false,
             layers_out: Outputs::default(),
             gmm_scratch: Batch::with_capacity(16),
             segments: Batch::with_capacity(16),
             out: Batch::with_capacity(config.outputs_max),
             bearer,
+            bearer_out: Batch::with_capacity(16),
             config,
         }
     }
@@ -488,6 +547,7 @@ impl Ms {
             }
             Owner::Routers => self.wake_soliciting(cx),
             Owner::Links => self.wake_links(cx, key.slot),
+            Owner::Bearer => self.wake_bearer(cx),
         }
     }
 
@@ -511,6 +571,7 @@ impl Ms {
             MsCommand::SendNpdu { mobile, nsapi, frame } => self.n_pdu(cx, mobile, Some(nsapi), frame),
             MsCommand::Suspend { mobile } => self.suspend(cx, mobile),
             MsCommand::Resume { mobile } => self.resume(cx, mobile),
+            MsCommand::SetLayers { n201_u, links } => self.set_layers(cx, n201_u, links),
         }
     }
 }
@@ -523,16 +584,24 @@ impl Machine for Ms {
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<MsCommand>>) {
         while let Some(input) = inputs.pop() {
             match input {
-                Input::Datagram { port: BEARER, peer, frame } => self.bearer_datagram(cx, peer, frame),
-                Input::Datagram { port: TUN, peer: Peer::Slot(index), frame } => {
-                    self.n_pdu(cx, index, None, frame);
+                Input::Datagram { port: TUN, peer: Peer::Slot(slot), frame } => {
+                    self.ip_packet(cx, slot, frame);
                 }
-                Input::Datagram { .. } => cx.drop(Drop::MsUnknownMobile, None),
+                Input::Datagram { port: TUN, .. } => cx.drop(Drop::MsUnknownMobile, None),
+                Input::Datagram { port, peer, frame } => {
+                    self.bearer_datagram(cx, (link_of(port), peer), frame);
+                }
                 Input::Classified { .. } | Input::Stream { .. } => {}
                 Input::Timeout(key) => self.timeout(cx, key),
                 Input::Command(command) => self.command(cx, command),
             }
         }
+        self.bearer.arm(Owner::Bearer.key(0, 0), cx.timers);
+    }
+
+    fn hold_back(&mut self, on: bool) {
+        self.bearer_is_full = on;
+        self.tell_room_of_all();
     }
 
     fn timer_name(&self, key: TimerKey) -> &'static str {

@@ -145,10 +145,15 @@ impl Ms {
         let bearer = self.mobiles.get_mut(index as usize).and_then(|mobile| mobile.bearer_mut(nsapi));
         let (Some(ours), Some(bearer)) = (ours, bearer) else { return };
         let address = with_prefix(bearer.address, prefix_of(ours.prefix));
-        if address != bearer.address {
-            bearer.address = address;
-            self.tell(MsEvent::Readdressed { mobile: index, nsapi, address });
+        let device = bearer.device;
+        if address == bearer.address {
+            return;
         }
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        for bearer in mobile.bearers.iter_mut().flatten().filter(|bearer| bearer.device == device) {
+            bearer.address = address;
+        }
+        self.tell(MsEvent::Readdressed { mobile: index, nsapi: device, address });
     }
 }
 

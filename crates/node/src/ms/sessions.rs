@@ -10,6 +10,8 @@ use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context};
 use gannet_proto::about::About as _;
 use gannet_proto::gmm::ms::{GmmMsEvent, GmmMsState};
+use gannet_proto::llc::SAPIS;
+use gannet_proto::llc::abm::LinksConfig;
 use gannet_proto::sm::ms::{Change, SmMsAction, SmMsEvent, Wanted, WantedSecondary};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
 use gannet_proto::user_plane::{Outputs, needs_acknowledged_mode};
@@ -262,6 +264,7 @@ impl Ms {
                 }
                 self.put_bearer(cx, index, (nsapi, sapi), address, &qos);
                 self.stats.activated += 1;
+                self.device_needed(index, nsapi, pco.as_ref());
                 self.tell(MsEvent::Activated { mobile: index, nsapi, address, qos, pco });
                 self.negotiate(cx, index, sapi);
                 self.solicit(cx, index, nsapi, address);
@@ -304,10 +307,13 @@ impl Ms {
         qos: &QosProfile,
     ) {
         let mobile = self.mobiles.get_mut(index as usize);
-        if let Some(place) = mobile.and_then(|mobile| mobile.bearer_place_mut(nsapi)) {
+        let Some(mobile) = mobile else { return };
+        let device = mobile.device_for(nsapi);
+        if let Some(place) = mobile.bearer_place_mut(nsapi) {
             let protected = MsConfig::protects(qos);
             let acknowledged = needs_acknowledged_mode(qos.reliability);
-            *place = Some(Bearer { sndcp: SndcpNsapi::new(nsapi, sapi), address, protected, acknowledged });
+            let sndcp = SndcpNsapi::new(nsapi, sapi);
+            *place = Some(Bearer { sndcp, address, device, protected, acknowledged });
             self.serve(cx, index, nsapi);
         }
     }
@@ -335,12 +341,12 @@ impl Ms {
     }
 
     fn remove_bearer(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi, ending: Ending) {
-        if let Some(place) =
-            self.mobiles.get_mut(index as usize).and_then(|mobile| mobile.bearer_place_mut(nsapi))
-        {
-            *place = None;
-        }
+        let place = self.mobiles.get_mut(index as usize).and_then(|mobile| mobile.bearer_place_mut(nsapi));
+        let former = place.and_then(Option::take);
         self.end_service(cx, index, nsapi, ending);
+        if let Some(bearer) = former {
+            self.device_left(index, bearer.device);
+        }
         self.soliciting.end(index, nsapi);
         self.reassembler.forget(cx, ReassemblyKey { slot: index, nsapi });
     }
@@ -356,14 +362,31 @@ impl Ms {
         self.arm_llc(cx, index);
     }
 
-    /// The longest LL-PDU of a mobile's bearer is another: what its contexts have agreed to may be too long.
-    pub(super) fn fit_to_link(&mut self, cx: &mut Context<'_>, index: u32) {
-        for place in 0..NSAPIS {
-            let Some(mobile) = self.mobiles.get(index as usize) else { return };
-            let sapi = mobile.bearer(Mobile::nsapi_at(place)).map(|bearer| bearer.sndcp.sapi);
-            if let Some(sapi) = sapi.filter(|sapi| mobile.link.is_exceeded(&mobile.llc, *sapi)) {
-                self.negotiate(cx, index, sapi);
+    /// Other parameters of LLC.
+    pub(super) fn set_layers(&mut self, cx: &mut Context<'_>, n201_u: Option<u16>, links: LinksConfig) {
+        self.config.user_plane.links = links;
+        if core::mem::replace(&mut self.config.n201_u, n201_u) == n201_u {
+            return;
+        }
+        for index in 0..u32::try_from(self.mobiles.len()).unwrap_or(u32::MAX) {
+            for place in 0..NSAPIS {
+                let mobile = self.mobiles.get(index as usize);
+                let bearer = mobile.and_then(|mobile| mobile.bearer(Mobile::nsapi_at(place)));
+                if let Some(sapi) = bearer.map(|bearer| bearer.sndcp.sapi) {
+                    self.negotiate(cx, index, sapi);
+                }
             }
+        }
+    }
+
+    /// The longest LL-PDU of a mobile's bearer is another: what its contexts have agreed to may be too long, or shorter than need
+    /// be.
+    pub(super) fn fit_to_link(&mut self, cx: &mut Context<'_>, index: u32) {
+        let Some(mobile) = self.mobiles.get(index as usize) else { return };
+        let used = |sapi: &Sapi| mobile.bearers.iter().flatten().any(|bearer| bearer.sndcp.sapi == *sapi);
+        let sapis = SAPIS.map(|sapi| Some(sapi).filter(used));
+        for sapi in sapis.into_iter().flatten() {
+            self.negotiate(cx, index, sapi);
         }
     }
 }

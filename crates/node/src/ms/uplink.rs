@@ -1,7 +1,8 @@
 //! From the mobile to the network: N-PDU → SNDCP → LLC → bearer.
 
+use super::devices::Device;
 use super::mobile::Suspension;
-use super::{BEARER, Ms, Owner};
+use super::{Ms, NPduDelivery, Owner};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -16,7 +17,20 @@ use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::L3Message;
 
 impl Ms {
-    /// An N-PDU from the TUN device, or from the simulator where the context is said.
+    /// An N-PDU from the device in a slot: that of a mobile, or of some of its contexts.
+    pub(super) fn ip_packet(&mut self, cx: &mut Context<'_>, slot: u32, frame: Frame) {
+        if self.config.delivery != NPduDelivery::Devices {
+            return self.n_pdu(cx, slot, None, frame);
+        }
+        let Device { mobile: index, nsapi } = Device::of_slot(slot);
+        let mobile = self.mobiles.get(index as usize).ok_or(Drop::MsUnknownMobile);
+        match mobile.and_then(|mobile| mobile.bearer_of_device(nsapi, &frame)) {
+            Ok(nsapi) => self.n_pdu(cx, index, Some(nsapi), frame),
+            Err(drop) => cx.drop_of(drop, self.imsi_of(index)),
+        }
+    }
+
+    /// An N-PDU from the TUN device of a mobile, or from elsewhere where the context is said.
     pub(super) fn n_pdu(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Option<Nsapi>, frame: Frame) {
         let whose = self.imsi_of(index);
         if let Err(drop) = self.try_n_pdu(cx, index, nsapi, frame) {
@@ -129,11 +143,12 @@ impl Ms {
             cx.drop_of(Drop::MsNoCell, whose);
             return;
         };
-        match self.bearer.request(cx, Sender { mobile: index, cell, tlli }, request) {
-            Ok(Some((peer, frame))) => self.transmit(BEARER, peer, frame),
-            Ok(None) => {}
-            Err(drop) => cx.drop_of(drop, whose),
+        let mut out = core::mem::take(&mut self.bearer_out);
+        if let Err(drop) = self.bearer.request(cx, Sender { mobile: index, cell, tlli }, request, &mut out) {
+            cx.drop_of(drop, whose);
         }
+        self.bearer_outputs(cx, &mut out);
+        self.bearer_out = out;
     }
 
     /// T200 or T201 of a mobile's LLC may be due.

@@ -5,11 +5,11 @@ use core::net::Ipv4Addr;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::Instant;
-use gannet_machine::{Context, EthernetAddress, Peer};
+use gannet_machine::{Batch, Context, EthernetAddress, Peer};
 use gannet_node::bss::radio::{Amount, Claim, Indication, LossCause, Pending, Radio, RadioConfig, Way};
 use gannet_node::ggsn::PORT_TUN;
 use gannet_node::ms::{BEARER, MsCommand, MsEvent, TUN};
-use gannet_proto::bearer::{Bearer, Indication as Told, Refused, Request, Sender, Unitdata};
+use gannet_proto::bearer::{Bearer, Indication as Told, Output, Refused, Request, Sender, Unitdata};
 use gannet_proto::um::{HEADER_LEN, UmHeader, UmKind};
 use gannet_wire::id::Tlli;
 use std::cell::RefCell;
@@ -122,12 +122,27 @@ impl Bearer for Plain {
         _: &mut Context<'_>,
         from: Sender,
         request: Request,
-    ) -> Result<Option<(Peer, Frame)>, Drop> {
-        let Request::Unitdata(mut frame) = request else { return Ok(None) };
+        out: &mut Batch<Output>,
+    ) -> Result<(), Drop> {
+        let Request::Unitdata(mut frame) = request else { return Ok(()) };
         let [a, b, c, d] = from.tlli.0.to_be_bytes();
         let is_put = frame.prepend(&[plain::UNITDATA, a, b, c, d]);
-        is_put.then(|| Some((station(from.mobile), frame))).ok_or(Drop::MsNoRoom)
+        out.push(Output::Transmit { link: 0, peer: station(from.mobile), frame });
+        is_put.then_some(()).ok_or(Drop::MsNoRoom)
     }
+    fn receive(
+        &mut self,
+        _: &mut Context<'_>,
+        (_, peer): (u16, Peer),
+        frame: Frame,
+        out: &mut Batch<Output>,
+    ) -> Result<(), Refused> {
+        out.push(Output::Indication(self.indication(peer, frame)?));
+        Ok(())
+    }
+}
+
+impl Plain {
     fn indication(&mut self, peer: Peer, mut frame: Frame) -> Result<Told, Refused> {
         let mobile = mobile_at(peer).ok_or(Refused::as_drop(Drop::MsUnknownMobile))?;
         self.cells.resize(self.cells.len().max(mobile as usize + 1), 0);

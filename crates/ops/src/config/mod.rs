@@ -6,17 +6,22 @@
 //! All lines are read, also behind one that is not understood: each error names file, line and the nearest known command, and
 //! nothing is started. Lines within a line that is not understood are not looked at.
 
+pub mod ap;
+pub mod bearers;
 pub mod bss;
+pub mod cells;
 pub mod common;
 mod compression;
 mod cursor;
 pub mod edge;
 mod element;
 mod errors;
+pub mod fleet;
 pub mod ggsn;
 pub mod gtp;
 mod instead;
 mod links;
+pub mod ms;
 pub mod ns;
 mod programs;
 pub mod sgsn;
@@ -186,7 +191,7 @@ mod tests {
     use super::*;
     use crate::grammar::{Action, Grammar};
     use crate::vty::osmocom::samples;
-    use crate::{Bss, EdgeRouter, Ggsn, Sgsn};
+    use crate::{AccessPoint, Bss, EdgeRouter, Ggsn, MobileStation, Sgsn};
 
     /// Every line that a command permits, alone behind a configuration that is whole: what it has done is written, and read
     /// again as the same. Gives how many lines were taken, and those that were refused.
@@ -229,6 +234,12 @@ mod tests {
         let ggsn = "ggsn a\n gtp bind-ip 127.0.0.2\n apn b\n  tun-device t\n  ip prefix dynamic 192.0.2.0/24\n  no shutdown\n no shutdown ggsn\n";
         let (taken, refused) = each_line_is_kept::<Ggsn>(ggsn);
         assert!(taken > 130 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());
+        let ms = "ms\n cells\n  remote-ip 192.0.2.1\n context a\n context b\n  beside a\n  filter precedence 1 protocol 17\n";
+        let (taken, refused) = each_line_is_kept::<MobileStation>(ms);
+        assert!(taken > 150 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());
+        let ap = "ap\n bearer ethernet eth7\n bearer key id 1 key 00112233445566778899aabbccddeeff\n";
+        let (taken, refused) = each_line_is_kept::<AccessPoint>(ap);
+        assert!(taken > 100 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());
         let edge = "edge\n interface a\n interface b\n";
         let (taken, refused) = each_line_is_kept::<EdgeRouter>(edge);
         assert!(taken > 130 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());

@@ -77,6 +77,14 @@ nodes! {
     Bssgp = "config-bssgp";
     /// The BSS emulator.
     Bss = "config-bss";
+    /// An access point.
+    Ap = "config-ap";
+    /// Mobiles of this machine.
+    Ms = "config-ms";
+    /// Their own cells.
+    MsCells = "config-ms-cells";
+    /// One context of them.
+    MsContext = "config-ms-context";
     /// The GGSN.
     Ggsn = "config-ggsn";
     /// One access point of the GGSN.
@@ -117,6 +125,10 @@ impl Node {
             Self::NsNse => &["ns", "nse 7"],
             Self::Bssgp => &["bssgp"],
             Self::Bss => &["bss"],
+            Self::Ap => &["ap"],
+            Self::Ms => &["ms"],
+            Self::MsCells => &["ms", "cells"],
+            Self::MsContext => &["ms", "context a"],
             Self::Ggsn => &["ggsn a"],
             Self::Apn => &["ggsn a", "apn b"],
             Self::ApnQos => &["ggsn a", "apn b", "qos downlink"],

@@ -1,12 +1,12 @@
-//! Keys in lines that are shown, repeated or remembered: the configuration of the BSS emulator has those of its cards. They
-//! stand in its file alone, and go there by `write file`.
+//! Keys in lines that are shown, repeated or remembered: the configurations of mobiles have those of their cards and bearers. They
+//! stand in their files alone, and go there by `write file`.
 
 /// What stands in a key's place.
 pub const HIDDEN: &str = "(hidden)";
 /// Hexadecimal digits of the shortest key, Kc. No other number is that long: an IMSI has 15 digits.
 const SHORTEST: usize = 16;
 /// Words that a key follows, whatever it looks like: who has mistyped it has still typed most of it.
-const NAMES: &[&str] = &["ki", "k", "op", "opc", "oap-k", "oap-opc", "sres", "kc"];
+const NAMES: &[&str] = &["key", "ki", "k", "op", "opc", "oap-k", "oap-opc", "sres", "kc"];
 
 fn is_key(before: &str, word: &str) -> bool {
     NAMES.iter().any(|name| name.eq_ignore_ascii_case(before))

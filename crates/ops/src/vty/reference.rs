@@ -2,7 +2,7 @@
 
 use crate::config::Element;
 use crate::grammar::{Action, Command, Grammar, Node};
-use crate::{Bss, EdgeRouter, Ggsn, Sgsn};
+use crate::{AccessPoint, Bss, EdgeRouter, Ggsn, MobileStation, Sgsn};
 use core::fmt::Write as _;
 
 const HEAD: &str = "\
@@ -69,9 +69,9 @@ by the kernel (GRO); `ethtool -K DEVICE gro off` ends that. What a driver takes 
 #[must_use]
 pub fn document() -> String {
     let (sgsn, bss, ggsn) = (lines::<Sgsn>(), lines::<Bss>(), lines::<Ggsn>());
-    let edge = lines::<EdgeRouter>();
+    let (edge, ms, ap) = (lines::<EdgeRouter>(), lines::<MobileStation>(), lines::<AccessPoint>());
     let in_all = |node: Node, line: &String| {
-        [&sgsn, &bss, &ggsn, &edge]
+        [&sgsn, &bss, &ggsn, &edge, &ms, &ap]
             .iter()
             .all(|lines| lines.iter().any(|(other, own)| *other == node && own == line))
     };
@@ -86,7 +86,14 @@ pub fn document() -> String {
     );
     everywhere.iter().for_each(|line| text.push_str(line));
     section(&mut text, "In every element", &common, |line| !everywhere.contains(line));
-    for (name, lines) in [("SGSN", &sgsn), ("BSS emulator", &bss), ("GGSN", &ggsn), ("edge router", &edge)] {
+    for (name, lines) in [
+        ("SGSN", &sgsn),
+        ("BSS emulator", &bss),
+        ("GGSN", &ggsn),
+        ("edge router", &edge),
+        ("mobile station", &ms),
+        ("access point", &ap),
+    ] {
         let own = |node: Node, line: &String| !common.contains(&(node, line.clone()));
         let lines: Vec<(Node, String)> =
             lines.iter().filter(|(node, line)| own(*node, line)).cloned().collect();

@@ -1,4 +1,5 @@
-//! Devices whose IP packets a machine receives and sends, each to a station: a port of [`Peer::Ethernet`].
+//! Devices whose packets, IP or those of one EtherType, a machine receives and sends, each to a station: a port of
+//! [`Peer::Ethernet`].
 
 use super::{Arrival, ENDPOINT_TOKENS, Endpoint, Io, Kind, Origin, Owner};
 use crate::checksum::finish_checksum;
@@ -29,11 +30,34 @@ pub(crate) struct Packets {
     pub(super) place: Option<usize>,
     /// Packets that the socket has received.
     pub(super) by_socket: u64,
+    layer: PacketLayer,
+    /// The kernel took nothing at the last try; it will say when it does again.
+    pub(super) blocked: bool,
 }
 
 impl Packets {
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// So much waits that no more is to come for a while.
+    pub(super) fn is_backed_up(&self) -> bool {
+        self.blocked && self.queue.len() >= PACKET_BATCH / 4
+    }
+
+    /// The EtherType of a packet that is sent; IP says it itself.
+    fn ether_type(&self, packet: &[u8]) -> u16 {
+        match self.layer {
+            PacketLayer::Protocol(ether_type) => ether_type,
+            PacketLayer::Frames | PacketLayer::Packets => {
+                let is_ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
+                if is_ipv6 { ETHER_TYPE_IPV6 } else { ETHER_TYPE_IPV4 }
+            }
+        }
     }
 }
 
@@ -42,14 +66,16 @@ impl Io {
         &mut self,
         machine: usize,
         port: Port,
-        name: &str,
+        (name, layer): (&str, PacketLayer),
         record_as: Option<&str>,
     ) -> io::Result<()> {
-        let socket = PacketSocket::open(name, PacketLayer::Packets)?;
+        let socket = Some(PacketSocket::open(name, layer)?);
         let queue = VecDeque::with_capacity(PACKET_BATCH);
-        let record = self.interface(record_as);
-        let (name, socket) = (name.to_owned(), Some(socket));
-        let packets = Packets { name, socket, queue, record, place: None, by_socket: 0 };
+        // A capture has packets of IP only.
+        let record = self.interface(record_as.filter(|_| layer == PacketLayer::Packets));
+        let name = name.to_owned();
+        let packets =
+            Packets { name, socket, queue, record, place: None, by_socket: 0, layer, blocked: false };
         let kind = Kind::Packets(packets);
         let index = self.insert(Owner { machine, port }, kind)?;
         self.rebind(machine, port, Peer::Link, Some(index));
@@ -63,18 +89,21 @@ impl Io {
             else {
                 continue;
             };
-            let (there, name) = (device(&packets.name), packets.name.clone());
+            let (there, name, layer) = (device(&packets.name), packets.name.clone(), packets.layer);
             if there == packets.socket.as_ref().map(PacketSocket::index) {
                 continue;
             }
             // What the former socket has lost counts.
             count_lost(packets, &mut self.log);
-            packets.socket = None;
+            (packets.socket, packets.blocked) = (None, false);
+            let lost = packets.queue.len();
+            packets.queue.clear();
+            (0..lost).for_each(|_| self.log.dropped(Drop::RtSendFailed, None));
             let Some(_) = there else {
-                self.note(Level::Error, format_args!("{name} is away: nothing is forwarded through it"));
+                self.note(Level::Error, format_args!("{name} is away: nothing goes through it"));
                 continue;
             };
-            match PacketSocket::open(&name, PacketLayer::Packets) {
+            match PacketSocket::open(&name, layer) {
                 Ok(socket) => {
                     packets.socket = Some(socket);
                     let fd = self.endpoints.get(index).and_then(Option::as_ref).and_then(Endpoint::fd);
@@ -124,15 +153,19 @@ impl Io {
         for (number, mut frame) in self.spare.drain(..count).enumerate() {
             let Some(arrived) = socket.arrived(number) else { continue };
             let is_ip = [ETHER_TYPE_IPV4, ETHER_TYPE_IPV6].contains(&arrived.ether_type);
+            let is_wanted = match packets.layer {
+                PacketLayer::Protocol(_) => arrived.is_for_us || arrived.is_for_several,
+                PacketLayer::Frames | PacketLayer::Packets => arrived.is_for_us && is_ip,
+            };
             // What is for others is not ours, and a tag names another device.
-            if !arrived.is_for_us || arrived.tagged || !is_ip {
+            if !is_wanted || arrived.tagged {
                 continue;
             }
             if arrived.cut || !frame.set_len(arrived.len) {
                 self.log.dropped(Drop::RtReceiveTooLong, None);
                 continue;
             }
-            if arrived.unfinished_checksum {
+            if arrived.unfinished_checksum && is_ip {
                 finish_checksum(&mut frame);
             }
             if let (Some(recorder), Some(interface)) = (&mut self.recorder, packets.record) {
@@ -155,18 +188,17 @@ impl Io {
         let Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) = self.endpoints.get_mut(index) else {
             return Some(frame);
         };
-        let is_ipv6 = frame.first().is_some_and(|first| first >> 4 == 6);
-        let ether_type = if is_ipv6 { ETHER_TYPE_IPV6 } else { ETHER_TYPE_IPV4 };
-        if packets.queue.is_empty() {
-            self.unsent.push(index);
-        }
         if packets.queue.len() >= WAITING_MAX {
             self.log.dropped(Drop::RtSendQueueFull, None);
             return None;
         }
+        let ether_type = packets.ether_type(&frame);
+        if packets.queue.is_empty() {
+            self.unsent.push(index);
+        }
         packets.queue.push_back((PacketTarget { to, ether_type }, frame));
         // Those that a device did not take are offered again at the end of the turn.
-        if packets.queue.len() == PACKET_BATCH {
+        if packets.queue.len() >= PACKET_BATCH && !packets.blocked {
             self.flush_packets(index);
             if !self.packets_wait(index) {
                 self.unsent.retain(|other| *other != index);
@@ -175,8 +207,9 @@ impl Io {
         None
     }
 
-    /// Sends all that waits: by AF_XDP where the device has such a socket, otherwise by the packet socket, which drops what the device
-    /// does not take. The machine's queues decide what waits.
+    /// Sends all that waits: by AF_XDP where the device has such a socket, otherwise by the packet socket. IP that the device does not
+    /// take is dropped: the machine's queues decide what waits. Of an EtherType of its own it stays here until the socket takes
+    /// more.
     pub(super) fn flush_packets(&mut self, index: usize) {
         if self.flush_ring(index) {
             return;
@@ -185,32 +218,48 @@ impl Io {
         let Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) = self.endpoints.get_mut(index) else {
             return;
         };
-        while !packets.queue.is_empty() {
+        while !packets.queue.is_empty() && !packets.blocked {
             let all = packets.queue.iter().map(|(target, frame)| (&**frame, Some(*target)));
             let sent = packets.socket.as_mut().map(|socket| socket.send(all));
-            if let Some(Ok(count)) = sent
-                && count > 0
-            {
-                for (_, frame) in packets.queue.drain(..count) {
-                    if let (Some(recorder), Some(interface)) = (&mut self.recorder, packets.record) {
-                        recorder.ip(interface, at_ns, Direction::Out, &frame);
+            match sent {
+                Some(Ok(count)) if count > 0 => {
+                    for (_, frame) in packets.queue.drain(..count) {
+                        if let (Some(recorder), Some(interface)) = (&mut self.recorder, packets.record) {
+                            recorder.ip(interface, at_ns, Direction::Out, &frame);
+                        }
                     }
                 }
-                continue;
+                Some(Err(error))
+                    if error.kind() == io::ErrorKind::WouldBlock
+                        && matches!(packets.layer, PacketLayer::Protocol(_)) =>
+                {
+                    packets.blocked = true;
+                }
+                Some(Ok(_) | Err(_)) | None => {
+                    packets.queue.pop_front();
+                    self.log.dropped(Drop::RtSendFailed, None);
+                }
             }
-            packets.queue.pop_front();
-            self.log.dropped(Drop::RtSendFailed, None);
+        }
+        if packets.blocked {
+            self.watch(index, Interest::READABLE.add(Interest::WRITABLE));
         }
     }
 
-    /// Does a packet wait that its device did not take?
+    /// Does a packet wait that its device did not take, and that is to be offered again? Behind a blocked socket it waits for the
+    /// kernel's word.
     pub(crate) fn has_unsent_packets(&self) -> bool {
-        self.unsent.iter().any(|index| self.packets_wait(*index))
+        self.unsent.iter().any(|index| match self.endpoints.get(*index) {
+            Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) => {
+                packets.has_waiting() && !packets.blocked
+            }
+            _ => false,
+        })
     }
 
     pub(super) fn packets_wait(&self, index: usize) -> bool {
         match self.endpoints.get(index) {
-            Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) => !packets.queue.is_empty(),
+            Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) => packets.has_waiting(),
             _ => false,
         }
     }

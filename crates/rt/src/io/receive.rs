@@ -35,6 +35,10 @@ impl Io {
                 udp.queue.blocked = false;
                 self.watch(index, Interest::READABLE);
             }
+            Kind::Packets(packets) if writable && packets.blocked => {
+                packets.blocked = false;
+                self.watch(index, Interest::READABLE);
+            }
             Kind::Tcp(_) if writable => self.stream_writable(index),
             Kind::Udp(_) | Kind::Tun { .. } | Kind::Tcp(_) | Kind::Packets(_) => {}
         }

@@ -94,7 +94,11 @@ impl Io {
     pub(crate) fn is_backed_up(&self, machine: usize) -> bool {
         let ports = self.bindings.get(machine).filter(|_| !self.unsent.is_empty());
         ports.into_iter().flatten().any(|binding| match binding {
-            Binding::Endpoint(index) => self.queue_at(*index).is_some_and(SendQueue::is_half_full),
+            Binding::Endpoint(index) => match self.endpoints.get(*index) {
+                Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) => udp.queue.is_half_full(),
+                Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) => packets.is_backed_up(),
+                _ => false,
+            },
             Binding::Nothing | Binding::Slots(_) | Binding::Link(_) => false,
         })
     }
@@ -124,7 +128,7 @@ impl Io {
         let endpoints = &self.endpoints;
         self.unsent.retain(|index| match endpoints.get(*index) {
             Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) => !udp.queue.is_empty(),
-            Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) => !packets.queue.is_empty(),
+            Some(Some(Endpoint { kind: Kind::Packets(packets), .. })) => packets.has_waiting(),
             _ => false,
         });
         if let Some(xdp) = &mut self.xdp {

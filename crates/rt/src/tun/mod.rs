@@ -11,6 +11,7 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
+use crate::netlink::{DeviceRoute, Netlink};
 use crate::sys::{self, InterfaceChange, TunFlags};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use cut::{Cutter, complete};
@@ -191,6 +192,22 @@ impl Tun {
                 TunAddress::V6(address, prefix_len) => InterfaceChange::Ipv6(address, prefix_len),
             },
         )
+    }
+
+    /// Takes an IPv6 address away from it.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn remove_ipv6(&self, address: Ipv6Addr, prefix_len: u8) -> io::Result<()> {
+        sys::change_interface(&self.name, InterfaceChange::NoIpv6(address, prefix_len))
+    }
+
+    /// Adds a route through it, which goes with it. It is up before.
+    ///
+    /// # Errors
+    /// What the operating system says: of kind `AlreadyExists` where another device has the same network with the same metric.
+    pub fn add_route(&self, route: DeviceRoute) -> io::Result<()> {
+        Netlink::open()?.add_route(&self.name, route)
     }
 
     /// Sets the longest packet that the kernel hands over, in octets; a super-packet is longer.

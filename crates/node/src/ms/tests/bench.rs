@@ -111,6 +111,11 @@ impl Bench {
         let mut inputs = Batch::default();
         inputs.push(input);
         self.ms.handle_input(&mut self.around.context(), &mut inputs);
+        self.poll();
+    }
+
+    /// Takes what the mobiles have to say.
+    pub fn poll(&mut self) {
         let mut outputs = Batch::default();
         self.ms.poll_output(&mut self.around.context(), &mut outputs);
         while let Some(output) = outputs.pop() {

@@ -1,6 +1,7 @@
 //! The mobiles against a small scripted network.
 
 mod bench;
+mod devices;
 mod links;
 mod mobility;
 mod security;

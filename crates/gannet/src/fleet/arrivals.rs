@@ -3,7 +3,7 @@
 use gannet_machine::time::{Duration, Instant};
 use gannet_node::bss::Bss;
 use gannet_node::ms::{Ms, MsCommand};
-use gannet_ops::config::bss::Mobiles;
+use gannet_ops::config::fleet::Mobiles;
 use gannet_rt::{Access, MachineId, Service};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -64,21 +64,28 @@ impl Queue {
 
 /// What gives the orders.
 pub struct Arrivals {
-    bss: MachineId<Bss>,
+    bss: Option<MachineId<Bss>>,
     ms: MachineId<Ms>,
     queue: Rc<RefCell<Queue>>,
+    activate: Box<dyn Fn(u32) -> Vec<MsCommand>>,
 }
 
 impl Arrivals {
-    /// For these machines.
-    pub const fn new(bss: MachineId<Bss>, ms: MachineId<Ms>, queue: Rc<RefCell<Queue>>) -> Self {
-        Self { bss, ms, queue }
+    /// For these machines; without a BSS, mobiles wait for no cell. `activate` says the orders by which a mobile attaches and
+    /// activates its PDP contexts.
+    pub fn new(
+        (bss, ms): (Option<MachineId<Bss>>, MachineId<Ms>),
+        queue: Rc<RefCell<Queue>>,
+        activate: impl Fn(u32) -> Vec<MsCommand> + 'static,
+    ) -> Self {
+        Self { bss, ms, queue, activate: Box::new(activate) }
     }
 
     /// The cell in which the mobile begins is in service.
     fn has_cell(&self, mobile: u32, access: &mut Access<'_>) -> bool {
+        let Some(bss) = self.bss else { return true };
         let cell = access.machine(self.ms).and_then(|ms| ms.config().first_cell(mobile));
-        let bss = access.machine(self.bss);
+        let bss = access.machine(bss);
         cell.zip(bss).is_some_and(|(cell, bss)| bss.cell(cell.into()).is_some_and(|cell| cell.up))
     }
 }
@@ -107,9 +114,13 @@ impl Service for Arrivals {
             // After a pause nobody catches up: the rate is the highest there is.
             queue.next =
                 if now.since(queue.next) > CELL_PATIENCE { now } else { queue.next } + queue.interval;
-            let command =
-                if queue.activate { super::operate::activate(mobile) } else { MsCommand::Attach { mobile } };
-            access.command(self.ms, command);
+            let mut orders = if queue.activate { (self.activate)(mobile) } else { Vec::new() };
+            if orders.is_empty() {
+                orders.push(MsCommand::Attach { mobile });
+            }
+            for order in orders {
+                access.command(self.ms, order);
+            }
         }
     }
 

@@ -1,0 +1,158 @@
+//! Cells as the configuration has them, in a loop: for each node that has some.
+
+use crate::node::in_use;
+use core::convert::Infallible;
+use core::net::{IpAddr, SocketAddr};
+use gannet_machine::time::Duration;
+use gannet_machine::trace::{Category, Level, TraceSink};
+use gannet_machine::{Machine, Port};
+use gannet_node::bss::radio::RadioConfig;
+use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
+use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Radio};
+use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
+use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
+use gannet_rt::{EventLoop, MachineId, Outside, UdpConfig};
+use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, Rai};
+use gannet_wire::ns::IpElement;
+
+/// Octets for the sockets' buffers in the kernel.
+const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
+/// LL-PDUs in the queues of each direction, for each of a few mobiles and at least: each place takes a frame.
+const PDUS_PER_MOBILE: u32 = 64;
+const PDUS_MIN: u32 = 2048;
+
+/// The configuration of the machine, and the sockets.
+#[derive(Debug)]
+pub struct Plan {
+    /// The machine.
+    pub bss: bss::Config,
+    sockets: Vec<(Port, SocketAddr)>,
+}
+
+impl Plan {
+    /// For so many mobiles.
+    ///
+    /// # Errors
+    /// What cannot be done as configured.
+    pub fn new(config: &CellsConfig, mobiles: u32) -> Result<Self, String> {
+        let cells: Vec<CellConfig> = (0..config.cells.count).map(|cell| self::cell(config, cell)).collect();
+        let nses = config.cells.count.div_ceil(config.cells.per_nse.max(1));
+        let remote = SocketAddr::new(IpAddr::V4(config.remote_ip), config.remote_port);
+        let ports = config.ports_per_nse();
+        let vc = |nse: u16| VcConfig {
+            nsei: Nsei(config.cells.nsei_base + nse),
+            nsvci: Nsvci(config.cells.nsvci_base + nse),
+            port: gb_port(nse),
+            peer: remote,
+        };
+        let sockets: Vec<_> = (0..nses * ports).map(|place| socket(config, place)).collect();
+        let (vcs, ip_sns) = match config.dialect {
+            GbDialect::Classic => ((0..nses).map(vc).collect(), Vec::new()),
+            GbDialect::IpSns => (Vec::new(), (0..nses).map(|nse| ip_sns(config, nse, remote)).collect()),
+        };
+        let mut bss = bss::Config::new(vcs, cells);
+        bss.ip_sns = ip_sns;
+        bss.loss_percent = config.radio.loss_percent;
+        bss.mobiles_max = mobiles.max(1);
+        bss.pdus_max = mobiles.saturating_mul(PDUS_PER_MOBILE).max(PDUS_MIN).min(bss.pdus_max);
+        bss.flow_control_interval = Duration::from_secs(config.radio.flow_control_interval_s.into());
+        Bss::new(bss.clone()).map_err(|error| error.to_string())?;
+        Ok(Self { sockets, bss })
+    }
+
+    /// The cells' names, by their index.
+    pub fn ids(&self) -> Vec<CellId> {
+        self.bss.cells.iter().map(|cell| cell.id).collect()
+    }
+
+    #[cfg(test)]
+    pub fn sockets(&self) -> &[(Port, SocketAddr)] {
+        &self.sockets
+    }
+
+    /// Puts a machine of these cells and its sockets into a loop.
+    ///
+    /// # Errors
+    /// A sentence: what the machine does not permit.
+    pub fn build<M>(
+        self,
+        node: &mut EventLoop,
+        make: impl FnOnce(bss::Config) -> Result<M, bss::ConfigError>,
+    ) -> Result<MachineId<M>, String>
+    where
+        M: Machine<Event = bss::Event, Rule = Infallible> + 'static,
+    {
+        let machine = make(self.bss).map_err(|error| error.to_string())?;
+        let bss = node.add_machine(machine, |_, event, outside| cell_event(event, outside));
+        for (port, address) in self.sockets {
+            let mut udp = UdpConfig::new(address).record_as("Gb");
+            udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
+            node.bind_udp(bss, port, &udp).map_err(|error| in_use(&error))?;
+        }
+        Ok(bss)
+    }
+}
+
+/// The socket in this place, counted over all NSEs.
+fn socket(config: &CellsConfig, place: u16) -> (Port, SocketAddr) {
+    (gb_port(place), SocketAddr::new(IpAddr::V4(config.local_ip), config.local_port + place))
+}
+
+/// An endpoint of an NSE, both counted from 0.
+pub fn endpoint(config: &CellsConfig, nse: u16, endpoint: u16, weights: (u8, u8)) -> LocalEndpoint {
+    let (port, address) = socket(config, nse * config.ports_per_nse() + endpoint);
+    let (signalling_weight, data_weight) = weights;
+    LocalEndpoint { port, element: IpElement { endpoint: address, signalling_weight, data_weight } }
+}
+
+fn ip_sns(config: &CellsConfig, nse: u16, remote: SocketAddr) -> SnsSetup {
+    SnsSetup {
+        nsei: Nsei(config.cells.nsei_base + nse),
+        local: (0..config.ip_sns.count).map(|place| endpoint(config, nse, place, (1, 1))).collect(),
+        spare: config.ip_sns.spare,
+        initial: vec![remote],
+    }
+}
+
+/// A cell by its number; the checks of the configuration have seen that the sums fit.
+fn cell(config: &CellsConfig, number: u16) -> CellConfig {
+    let Cells { lac, rac, per_nse, per_routing_area, .. } = config.cells;
+    let (nse, area) = (number / per_nse.max(1), number / per_routing_area.max(1));
+    let rac = u8::try_from(u16::from(rac) + area).unwrap_or(u8::MAX);
+    let rai = Rai { plmn: config.cells.plmn(), lac, rac };
+    let radio = &config.radio;
+    let direction = |octets_per_s: u32| RadioConfig {
+        rate_bit_per_s: u64::from(octets_per_s) * 8,
+        // More than the SGSN is told, since PDUs that were sent in their time may come close together.
+        queue_octets: u64::from(radio.cell_bmax_octets) * 5 / 4,
+        delay: Duration::from_millis(radio.delay_ms.into()),
+    };
+    CellConfig {
+        nsei: Nsei(config.cells.nsei_base + nse),
+        bvci: Bvci(config.cells.bvci_base + number),
+        id: CellId { rai, ci: config.cells.ci_base + number },
+        downlink: direction(radio.downlink_octets_per_s),
+        uplink: direction(radio.uplink_octets_per_s),
+        flow: flow(radio),
+    }
+}
+
+fn flow(radio: &Radio) -> BvcParameters {
+    let bucket = |octets: u32, octets_per_s: u32| Bucket {
+        bmax_octets: octets.into(),
+        rate_bit_per_s: u64::from(octets_per_s) * 8,
+    };
+    BvcParameters {
+        bvc: bucket(radio.cell_bmax_octets, radio.downlink_octets_per_s),
+        default_ms: bucket(radio.ms_bmax_octets, radio.ms_rate_octets_per_s),
+    }
+}
+
+/// What an operator reads about cells.
+fn cell_event(event: bss::Event, outside: &mut Outside<'_>) {
+    let (cell, state) = match event {
+        bss::Event::CellUp(cell) => (cell, "in service"),
+        bss::Event::CellDown(cell) => (cell, "out of service"),
+    };
+    outside.log().line(Category::Bssgp, Level::Notice, format_args!("cell {cell} is {state}"));
+}

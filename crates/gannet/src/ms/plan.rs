@@ -1,0 +1,223 @@
+//! What an operator wrote, as the mobiles of this machine take it.
+
+use crate::{cells, fleet, links};
+use gannet_machine::time::Duration;
+use gannet_node::ms::{MsCommand, MsConfig, NPduDelivery};
+use gannet_ops::config::bearers::Link;
+use gannet_ops::config::ms::{ContextConfig, DeviceConfig, FilterOrder, MsConfig as OpsConfig};
+use gannet_proto::adaptation::{MobileConfig, MobileLink, MobileMedium, PACKETS_MAX, Policy};
+use gannet_proto::auth::key::Key128;
+use gannet_proto::sm::ms::WantedSecondary;
+use gannet_wire::id::{Nsapi, Sapi};
+use gannet_wire::l3::ie::{Apn, PdpAddress, QosProfile, ReliabilityClass};
+
+/// From one report of a link to the next.
+const REPORTS: Duration = Duration::from_secs(1);
+/// Pieces of LL-PDUs that may wait for others.
+const PIECES_MAX: usize = 1024;
+
+/// The machines, and the contexts of every mobile.
+#[derive(Debug)]
+pub struct Plan {
+    /// The mobiles.
+    pub ms: MsConfig,
+    /// Their own cells.
+    pub cells: Option<cells::Plan>,
+    /// Their bearer to access points, and its links.
+    pub bearer: Option<(MobileConfig, Vec<Link>)>,
+    /// Their contexts.
+    pub contexts: Vec<Context>,
+}
+
+/// A context as it is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Context {
+    /// Its name.
+    pub name: String,
+    /// 5 to 15.
+    pub nsapi: Nsapi,
+    /// What is asked for.
+    pub request: Request,
+    /// It is activated when a mobile has attached.
+    pub activates: bool,
+    /// What the names of its devices begin with.
+    pub prefix: String,
+    /// Its devices.
+    pub device: DeviceConfig,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// A context with an address of its own.
+    First {
+        /// The access point.
+        apn: Option<Apn>,
+        /// The quality of service.
+        qos: QosProfile,
+        /// The type of address.
+        address: PdpAddress,
+    },
+    /// A context with the address of another.
+    Beside {
+        /// The other.
+        linked: Nsapi,
+        /// The quality of service.
+        qos: QosProfile,
+        /// Its packets.
+        filter: FilterOrder,
+    },
+}
+
+impl Context {
+    /// The order to activate it for a mobile.
+    pub fn activation(&self, mobile: u32) -> MsCommand {
+        let nsapi = self.nsapi;
+        match &self.request {
+            Request::First { apn, qos, address } => MsCommand::Activate {
+                mobile,
+                nsapi,
+                apn: apn.clone(),
+                qos: Some(*qos),
+                address: Some(*address),
+            },
+            Request::Beside { linked, qos, filter } => {
+                let tft = Some(fleet::template(*filter));
+                let wanted = WantedSecondary { linked: *linked, sapi: Sapi::DATA3, qos: *qos, tft };
+                MsCommand::ActivateSecondary { mobile, nsapi, wanted }
+            }
+        }
+    }
+
+    /// What is asked for of quality.
+    pub const fn qos(&self) -> QosProfile {
+        match self.request {
+            Request::First { qos, .. } | Request::Beside { qos, .. } => qos,
+        }
+    }
+
+    /// The name of the device that a mobile has for it.
+    pub fn device_name(&self, mobile: u32) -> String {
+        format!("{}{mobile}", self.prefix)
+    }
+}
+
+/// What follows from a configuration.
+///
+/// # Errors
+/// What cannot be done as configured.
+pub fn plan(config: &OpsConfig) -> Result<Plan, String> {
+    let mobiles = config.fleet.mobiles.count;
+    let cells = config.cells.as_ref().map(|cells| cells::Plan::new(cells, mobiles)).transpose()?;
+    let ids = cells.as_ref().map_or_else(|| config.known_cells.clone(), cells::Plan::ids);
+    let mut ms = fleet::plan(&config.fleet, ids)?;
+    ms.delivery = NPduDelivery::Devices;
+    ms.bearer_selects = cells.is_none();
+    let bearer = cells.is_none().then(|| (bearer(config), config.bearers.links.clone()));
+    let contexts = config.contexts.iter().map(|context| self::context(config, context, &ms));
+    Ok(Plan { contexts: contexts.collect::<Result<_, _>>()?, ms, cells, bearer })
+}
+
+/// The bearer; its secret is still to come.
+fn bearer(config: &OpsConfig) -> MobileConfig {
+    let link = |link: &Link| MobileLink {
+        medium: match link {
+            Link::Ethernet(_) => MobileMedium::Ethernet,
+            Link::Udp(address) => MobileMedium::Udp(*address),
+        },
+        mtu: links::mtu(link),
+    };
+    let mobiles = config.fleet.mobiles.count;
+    let cells = u16::try_from(config.known_cells.len()).unwrap_or(u16::MAX);
+    MobileConfig {
+        links: config.bearers.links.iter().map(link).collect(),
+        cells: config.known_cells.clone(),
+        mobiles,
+        keys: links::keys(config.bearers.key, mobiles),
+        network_key: links::key(config.bearers.network_key),
+        interval: REPORTS,
+        policy: Policy {
+            preference: (0..cells).collect(),
+            hysteresis: config.hysteresis.permille,
+            hold: Duration::from_millis(config.hysteresis.hold_ms.into()),
+            ..Policy::default()
+        },
+        packets_max: PACKETS_MAX,
+        pieces_max: PIECES_MAX,
+        secret: Key128([0; 16]),
+    }
+}
+
+fn context(config: &OpsConfig, of: &ContextConfig, ms: &MsConfig) -> Result<Context, String> {
+    let mut qos = of.qos.as_ref().map_or(ms.pdp.qos, fleet::qos);
+    if let Some(mode) = of.mode {
+        qos.reliability = ReliabilityClass(mode.reliability());
+    }
+    let linked = of
+        .beside
+        .as_ref()
+        .and_then(|name| config.contexts.iter().find(|first| first.name == *name).map(|first| first.nsapi));
+    let request = match (linked, of.filter) {
+        (Some(linked), Some(filter)) => Request::Beside { linked, qos, filter },
+        _ => Request::First {
+            apn: match &of.apn {
+                Some(apn) => fleet::apn(apn).map_err(|why| format!("context {}: {why}", of.name))?,
+                None => ms.pdp.apn.clone(),
+            },
+            qos,
+            address: of.pdp_type.map_or(ms.pdp.address, fleet::address),
+        },
+    };
+    Ok(Context {
+        name: of.name.clone(),
+        nsapi: of.nsapi,
+        request,
+        activates: of.activates,
+        prefix: of.prefix().to_owned(),
+        device: of.device.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gannet_ops::MobileStation;
+    use gannet_ops::config;
+
+    fn planned(text: &str) -> Plan {
+        plan(&config::read::<MobileStation>("x", text).unwrap().config).unwrap()
+    }
+
+    #[test]
+    fn contexts_are_as_the_mobiles_where_nothing_else_is_said() {
+        let text = "ms\n mobiles 3\n apn one\n pdp-type ipv6\n cells\n context gprs\n context voice\n  beside gprs\n  mode acknowledged\n  \
+                    filter precedence 7 protocol 17\n context other\n  apn two\n  type ipv4v6\n  device o\n  mode unacknowledged\n";
+        let plan = planned(text);
+        assert_eq!(plan.ms.delivery, NPduDelivery::Devices);
+        let [gprs, voice, other] = &plan.contexts[..] else { panic!("{plan:?}") };
+        let first = Request::First {
+            apn: "one".parse().ok(),
+            qos: QosProfile::default(),
+            address: PdpAddress::Ipv6Dynamic,
+        };
+        assert_eq!((gprs.nsapi, &gprs.request, gprs.device_name(2).as_str()), (Nsapi(5), &first, "gprs2"));
+        let Request::Beside { linked, qos, filter } = voice.request else { panic!("{voice:?}") };
+        assert_eq!((voice.nsapi, linked, qos.reliability.0, filter.precedence), (Nsapi(6), Nsapi(5), 2, 7));
+        let Request::First { apn, qos, address } = &other.request else { panic!("{other:?}") };
+        assert_eq!(apn.as_ref().map(|apn| apn.as_str()), Some("two"));
+        assert_eq!((*address, qos.reliability.0), (PdpAddress::Ipv4v6Dynamic, 3));
+        assert_eq!(other.device_name(0), "o0");
+        assert!(matches!(
+            voice.activation(1),
+            MsCommand::ActivateSecondary { mobile: 1, nsapi: Nsapi(6), .. }
+        ));
+    }
+
+    #[test]
+    fn a_name_that_is_none_is_an_error_of_its_context() {
+        let long = "x".repeat(70);
+        let text = format!("ms\n cells\n context gprs\n  apn {long}\n");
+        let error = plan(&config::read::<MobileStation>("x", &text).unwrap().config).unwrap_err();
+        assert_eq!(error, format!("context gprs: 'apn {long}' is no access point name"));
+    }
+}
