@@ -137,7 +137,8 @@ impl<M: Machine + 'static> Service for Watch<M> {
         if !core::mem::take(&mut self.has_news) {
             return;
         }
-        self.kernel.clear();
+        // Whatever it was: the devices are looked at.
+        let _ = self.kernel.news();
         let numbers: Vec<Option<u32>> = self.names.iter().map(|name| self.kernel.device(name)).collect();
         access.outside(self.machine).renew_packets(|name| {
             let place = self.names.iter().position(|own| own == name)?;

@@ -338,7 +338,7 @@ const OF_MS: (&[Example], &[Reason]) = (
         ("no context NAME", "", "ms\n no context a\n"),
         ("no apn", "ms\n context a\n  apn x\n", "ms\n context a\n  no apn\n"),
         ("no type", "ms\n context a\n  type ipv6\n", "ms\n context a\n  no type\n"),
-        ("no qos", QOS, "ms\n context a\n  no qos\n"),
+        ("no qos", MS_QOS, "ms\n context a\n  no qos\n"),
         ("no mode", "ms\n context a\n  mode acknowledged\n", "ms\n context a\n  no mode\n"),
         ("activate", "ms\n context a\n  no activate\n", "ms\n context a\n  activate\n"),
         ("beside NAME", "ms\n context b\n", BESIDE),
@@ -435,7 +435,7 @@ const IP_SNS: &str = "ms\n cells\n  gb-dialect ip-sns\n";
 const CELLS: &str = "ms\n cells\n  cells 6\n";
 const BESIDE: &str = "ms\n context b\n  beside a\n  filter precedence 1 protocol 17\n";
 const OTHER_FILTER: &str = "ms\n context b\n  filter precedence 1 protocol 6\n";
-const QOS: &str = "ms\n context a\n  qos precedence 1 delay 1 reliability 3 peak 1 mean 1\n";
+const MS_QOS: &str = "ms\n context a\n  qos precedence 1 delay 1 reliability 3 peak 1 mean 1\n";
 const ROUTE: &str = "ms\n context a\n  route 192.0.2.0/24\n  route 2001:db8::/32\n";
 
 #[test]
