@@ -188,16 +188,21 @@ impl Hops {
         gone
     }
 
-    /// Doubts what has changed; those for which packets wait, who have to be asked for again.
+    /// Doubts routes that have changed, and forgets stations and all; those for which packets wait, who have to be asked for again.
     pub(super) fn doubt(&mut self, changed: Changed) -> Vec<IpAddr> {
-        for (destination, known) in &mut self.known {
-            if changed.concerns(*destination, known.hop) {
+        // Routes differ seldom where they are said anew; a station that is gone takes no packet more.
+        let keeps = matches!(changed, Changed::Within(_));
+        let ages = &mut self.ages;
+        self.known.retain(|destination, known| {
+            let concerned = changed.concerns(*destination, known.hop);
+            if concerned {
                 known.validity = Validity::Doubtful;
-                if let Some(age) = self.ages.get_mut(group_of(*destination)) {
+                if let Some(age) = ages.get_mut(group_of(*destination)) {
                     *age = age.wrapping_add(1);
                 }
             }
-        }
+            keeps || !concerned
+        });
         self.asked.keys().copied().collect()
     }
 

@@ -200,11 +200,12 @@ fn what_has_not_changed_stays_remembered() {
 #[test]
 fn packets_leave_as_before_until_the_answer_comes() {
     let mut world = World::with_host(RuleBase::default(), None);
-    world.input(Input::Command(EdgeCommand::TablesChanged(Changed::All)));
+    let routes = Changed::Within(Prefix { address: HOST.into(), bits: 24 });
+    world.input(Input::Command(EdgeCommand::TablesChanged(routes)));
     (1..=20).for_each(|port| world.packet(&to_host(port, 10)));
     assert_eq!((world.asked.len(), world.sent.len()), (1, 20), "asked for once, none waits");
     world.hop(at_wan(1500));
-    world.input(Input::Command(EdgeCommand::TablesChanged(Changed::All)));
+    world.input(Input::Command(EdgeCommand::TablesChanged(routes)));
     world.packet(&to_host(1, 10));
     // The station is gone: the next packets wait for another.
     world.input(Input::Command(EdgeCommand::Unresolved(HOST.into())));
