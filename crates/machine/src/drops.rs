@@ -312,6 +312,29 @@ drops! {
     HeldUnanswered: "held_unanswered", "04.08 clause 4.7.9.1", "the mobile did not answer its paging";
     HeldMobileGone: "held_mobile_gone", "04.08 clause 4.7.4", "an N-PDU was held for a mobile that is gone";
 
+    // ---------------------------------------------------------------- adaptation protocol
+
+    AdaptMalformed: "adapt_malformed", "docs/bearer-adaptation.md", "a PDU of the adaptation protocol could not be read";
+    AdaptUnexpected: "adapt_unexpected", "docs/bearer-adaptation.md", "a PDU of the adaptation protocol goes the wrong way, or answers nothing that was asked";
+    AdaptUnauthenticated: "adapt_unauthenticated", "docs/bearer-adaptation.md", "a PDU without authentication came where that is demanded";
+    AdaptUnknownKey: "adapt_unknown_key", "docs/bearer-adaptation.md", "a hello names a key that the access point does not have";
+    AdaptUnknownSession: "adapt_unknown_session", "docs/bearer-adaptation.md", "a PDU came in a session that does not exist";
+    AdaptBadMac: "adapt_bad_mac", "docs/bearer-adaptation.md", "the message authentication code of a PDU is wrong";
+    AdaptReplayed: "adapt_replayed", "docs/bearer-adaptation.md", "an authenticated PDU has come before, or too late to tell";
+    AdaptExhausted: "adapt_exhausted", "docs/bearer-adaptation.md", "a session has no packet number left";
+    AdaptForeignTlli: "adapt_foreign_tlli", "docs/bearer-adaptation.md", "a mobile used a TLLI that is in use by the owner of another key";
+    AdaptTableFull: "adapt_table_full", "configuration", "an access point has no room for another mobile";
+    AdaptUnknownCell: "adapt_unknown_cell", "configuration", "a cell was named that is not configured there";
+    AdaptStaleBeacon: "adapt_stale_beacon", "docs/bearer-adaptation.md", "an authenticated beacon is not newer than the last";
+    AdaptOtherAccessPoint: "adapt_other_access_point", "docs/bearer-adaptation.md", "a beacon names a cell that another access point has";
+    AdaptUnknownAccessPoint: "adapt_unknown_access_point", "docs/bearer-adaptation.md", "a PDU came from an access point that has sent no beacon";
+    AdaptNoLink: "adapt_no_link", "docs/bearer-adaptation.md", "there is no link, or no session, over which something could be sent";
+    AdaptTooLong: "adapt_too_long", "docs/bearer-adaptation.md", "an LL-PDU would need more pieces than there may be";
+    AdaptSegmentDuplicate: "adapt_segment_duplicate", "docs/bearer-adaptation.md", "a piece of an LL-PDU came twice";
+    AdaptSegmentMalformed: "adapt_segment_malformed", "docs/bearer-adaptation.md", "pieces of an LL-PDU do not fit together";
+    AdaptSegmentTimeout: "adapt_segment_timeout", "docs/bearer-adaptation.md", "pieces of an LL-PDU were missing for too long";
+    AdaptSegmentEvicted: "adapt_segment_evicted", "configuration", "an LL-PDU in pieces gave way to another";
+
     // ---------------------------------------------------------------- nodes
 
     UmMalformed: "um_malformed", "emulated Um", "a datagram on the emulated radio could not be read, or goes the wrong way";

@@ -14,6 +14,7 @@
 extern crate self as gannet_proto;
 
 pub mod about;
+pub mod adaptation;
 mod allowance;
 pub mod auth;
 pub mod bearer;

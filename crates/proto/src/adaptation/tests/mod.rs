@@ -1,0 +1,6 @@
+//! Both ends together.
+
+mod attacks;
+mod garbage;
+mod net;
+mod way;
