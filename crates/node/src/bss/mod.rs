@@ -13,6 +13,7 @@
 //! The cells of the configuration have the index of their BVC: [`bvc`](gannet_proto::bssgp::bvc) index, cell number on
 //! Um and index in this module are one number.
 
+pub mod access_point;
 pub mod away;
 mod cell_change;
 mod config;
@@ -301,6 +302,20 @@ impl Bss {
             bvc_outputs: Batch::with_capacity(64),
             config,
         })
+    }
+
+    /// What is in front of the radio takes nothing more, or takes again.
+    fn hold_radio_back(&mut self, on: bool) {
+        self.radio.hold_back(on);
+    }
+
+    /// What has waited for that goes.
+    fn radio_takes_again(&mut self, cx: &mut Context<'_>) {
+        for cell in 0..u32::try_from(self.cells.len()).unwrap_or(u32::MAX) {
+            self.downlink_arrived(cx, cell);
+            self.arm_cell(cx, cell);
+        }
+        self.settle(cx);
     }
 
     /// Its network service.

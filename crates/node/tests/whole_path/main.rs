@@ -2,6 +2,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+mod adaptation;
 mod air;
 mod world;
 

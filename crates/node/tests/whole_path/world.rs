@@ -30,7 +30,7 @@ pub struct Node<M: Machine> {
 }
 
 impl<M: Machine> Node<M> {
-    fn new(seed: u64, machine: M) -> Self {
+    pub fn new(seed: u64, machine: M) -> Self {
         Self { machine, around: Surroundings::new(seed, FRAMES, Quiet::default()), inputs: Batch::default() }
     }
 
@@ -40,7 +40,7 @@ impl<M: Machine> Node<M> {
     }
 
     /// Takes what is there, and gives what is to be sent; events go to `events`.
-    fn step(&mut self, now: Instant, mut event: impl FnMut(M::Event)) -> Vec<(Port, Peer, Vec<u8>)> {
+    pub fn step(&mut self, now: Instant, mut event: impl FnMut(M::Event)) -> Vec<(Port, Peer, Vec<u8>)> {
         self.around.now = now;
         while let Some(key) = self.around.timers.pop_due(now) {
             self.inputs.push(Input::Timeout(key));

@@ -2,14 +2,17 @@
 //!
 //! [`Radio`] says what it does in the words of its layer: LL-PDUs are requested to go down to a mobile or up from one. Each
 //! comes back once: as [`Indication::Arrived`], as [`Indication::Lost`] with a cause, or because it was taken out again.
-//! [`EmulatedRadio`] is a queue with a rate, a delay and a loss for each cell and direction.
+//! [`EmulatedRadio`] is a queue with a rate, a delay and a loss for each cell and direction. [`AdaptationRadio`] is the queue in
+//! front of a link layer.
 //!
 //! Units: octets are those of LL-PDUs, rates are bit/s, times are nanoseconds since the run began. A cell is named by its
 //! index, a mobile by its slot on the radio. An index that the radio does not have is no panic: it takes nothing there and
 //! tells nothing of it.
 
+mod adaptation;
 mod emulated;
 
+pub use adaptation::AdaptationRadio;
 pub use emulated::EmulatedRadio;
 
 use core::fmt;
@@ -168,4 +171,8 @@ pub trait Radio: fmt::Debug {
 
     /// A direction of a cell has another rate, room and delay from now on.
     fn reconfigure(&mut self, now: Instant, cell: u32, way: Way, config: RadioConfig);
+
+    /// What is in front of the radio takes nothing more, or with `false` takes again. Afterwards there may be indications. A
+    /// radio with a rate of its own has nothing in front of it.
+    fn hold_back(&mut self, _on: bool) {}
 }

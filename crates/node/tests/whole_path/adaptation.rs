@@ -1,0 +1,444 @@
+//! Mobiles on Ethernet and UDP: access points that speak the adaptation protocol, an SGSN and a GGSN, over links in virtual
+//! time.
+
+use crate::world::{MOBILES, Node, packet};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use gannet_machine::drops::Drop;
+use gannet_machine::fabric::Path;
+use gannet_machine::fabric::link::LinkProfile;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::{EthernetAddress, Input, Machine as _, Peer};
+use gannet_node::bss::access_point::{ApNode, bearer_port};
+use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
+use gannet_node::ggsn::{ApnConfig, Ggsn, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_TUN};
+use gannet_node::ms::{self, Ms, MsCommand, MsConfig, MsEvent};
+use gannet_node::sgsn::{self, GgsnPeer, Sgsn, SgsnCommand, SgsnConfig};
+use gannet_proto::adaptation::{
+    AdaptationBearer, ApConfig, ApLink, Medium, MobileConfig, MobileLink, MobileMedium, PACKETS_MAX, Policy,
+    SharedKey,
+};
+use gannet_proto::auth::key::Key128;
+use gannet_proto::gtp::Version;
+use gannet_wire::adaptation::{ApName, NetworkMode};
+use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, Nsvci, Plmn, Rai};
+use gannet_wire::l3::ie::PdpAddress;
+
+const SGSN_GB: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 100)), 23000);
+const SGSN_GN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 103));
+const GGSN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 104));
+const OUTSIDE: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
+
+fn gb_of(ap: usize) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, u8::try_from(ap).unwrap() + 1)), 23000)
+}
+
+fn ap_at(medium: Medium, ap: usize) -> Peer {
+    let number = u8::try_from(ap).unwrap();
+    match medium {
+        Medium::Ethernet => Peer::Ethernet(EthernetAddress([2, 0, 0, 0, 1, number])),
+        Medium::Udp => Peer::Udp(SocketAddr::new(IpAddr::V4(Ipv4Addr::new(203, 0, 113, number)), 34_997)),
+    }
+}
+
+fn host_at(medium: Medium) -> Peer {
+    match medium {
+        Medium::Ethernet => Peer::Ethernet(EthernetAddress([2, 0, 0, 0, 0, 9])),
+        Medium::Udp => Peer::Udp(SocketAddr::new(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 99)), 40_000)),
+    }
+}
+
+/// A link between the host of the mobiles and an access point.
+struct Wire {
+    medium: Medium,
+    up: Path<Vec<u8>>,
+    down: Path<Vec<u8>>,
+}
+
+struct World {
+    now: Instant,
+    ms: Node<Ms>,
+    aps: Vec<Node<ApNode>>,
+    wires: Vec<Wire>,
+    sgsn: Node<Sgsn>,
+    ggsn: Node<Ggsn>,
+    dice: Rng,
+    events: Vec<MsEvent>,
+    from_ms: Vec<(u32, Vec<u8>)>,
+    from_ggsn: Vec<Vec<u8>>,
+}
+
+#[derive(Clone)]
+struct Choice {
+    media: Vec<Medium>,
+    has_keys: bool,
+    mtu: u16,
+    profile: LinkProfile,
+}
+
+impl Choice {
+    fn new(media: &[Medium], has_keys: bool) -> Self {
+        let delay = Duration::from_micros(200);
+        let profile = LinkProfile { rate_octets_per_s: Some(12_500_000), delay, ..LinkProfile::default() };
+        Self { media: media.to_vec(), has_keys, mtu: 1500, profile }
+    }
+
+    fn key(mobile: u32) -> SharedKey {
+        SharedKey { id: 1000 + mobile, key: Key128([u8::try_from(mobile).unwrap(); 16]) }
+    }
+
+    fn keys(&self) -> Vec<SharedKey> {
+        (0..MOBILES).filter(|_| self.has_keys).map(Self::key).collect()
+    }
+
+    fn cells(&self) -> Vec<CellId> {
+        let rai = |rac| Rai { plmn: Plmn::new(1, 1, false), lac: 7, rac };
+        (1..).map(|n: u8| CellId { rai: rai(n), ci: u16::from(n) * 10 }).take(self.media.len()).collect()
+    }
+
+    fn mobiles(&self) -> Ms {
+        let link = |(ap, medium): (usize, &Medium)| MobileLink {
+            medium: match ap_at(*medium, ap) {
+                Peer::Udp(address) => MobileMedium::Udp(address),
+                _ => MobileMedium::Ethernet,
+            },
+            mtu: self.mtu,
+        };
+        let bearer = AdaptationBearer::new(MobileConfig {
+            links: self.media.iter().enumerate().map(link).collect(),
+            cells: self.cells(),
+            mobiles: MOBILES,
+            keys: self.keys(),
+            network_key: None,
+            interval: Duration::from_secs(1),
+            policy: Policy { preference: vec![0], ..Policy::default() },
+            packets_max: PACKETS_MAX,
+            pieces_max: 64,
+            secret: Key128([1; 16]),
+        });
+        let first = "001010000000001".parse().unwrap();
+        let config = MsConfig { bearer_selects: true, ..MsConfig::new(MOBILES, first, self.cells()) };
+        Ms::new(config, Box::new(bearer))
+    }
+
+    fn access_point(&self, ap: usize) -> ApNode {
+        let (number, cell) = (u16::try_from(ap).unwrap(), self.cells()[ap]);
+        let nsei = Nsei(100 + number);
+        let vc = VcConfig { nsei, nsvci: Nsvci(100 + number), port: gb_port(0), peer: SGSN_GB };
+        let cells = vec![CellConfig::with_rate(nsei, Bvci(2 + number), cell, 100_000_000)];
+        let link = ApLink {
+            medium: self.media[ap],
+            mtu: self.mtu,
+            cell,
+            beacon_interval: Duration::from_secs(1),
+            mode: NetworkMode::II,
+            name: ApName::EMPTY,
+        };
+        let protocol = ApConfig {
+            links: vec![link],
+            mobiles_max: 64,
+            keys: self.keys(),
+            network_key: None,
+            demands_authentication: self.has_keys,
+            boot: 1,
+            packets_max: PACKETS_MAX,
+            pieces_max: 64,
+            secret: Key128([2; 16]),
+        };
+        ApNode::new(bss::Config::new(vec![vc], cells), protocol).unwrap()
+    }
+}
+
+impl World {
+    fn new(choice: &Choice) -> Self {
+        let sgsn = SgsnConfig {
+            gtp_address: SGSN_GN,
+            ggsns: vec![GgsnPeer { number: 0, address: GGSN, version: Version::V1 }],
+            mobiles_max: 64,
+            ..SgsnConfig::default()
+        };
+        let apn = ApnConfig::with_ipv4("internet".parse().unwrap(), Ipv4Addr::new(10, 0, 0, 0), 24);
+        let wire = |medium: &Medium| Wire {
+            medium: *medium,
+            up: Path::new(choice.profile),
+            down: Path::new(choice.profile),
+        };
+        let mut world = Self {
+            now: Instant::ZERO,
+            ms: Node::new(1, choice.mobiles()),
+            aps: (0..choice.media.len())
+                .map(|ap| Node::new(10 + ap as u64, choice.access_point(ap)))
+                .collect(),
+            wires: choice.media.iter().map(wire).collect(),
+            sgsn: Node::new(3, Sgsn::new(sgsn, 3)),
+            ggsn: Node::new(4, Ggsn::new(GgsnConfig::new(GGSN, vec![apn])).unwrap()),
+            dice: Rng::seeded(5),
+            events: Vec::new(),
+            from_ms: Vec::new(),
+            from_ggsn: Vec::new(),
+        };
+        world.sgsn.inputs.push(Input::Command(SgsnCommand::Start));
+        for ap in &mut world.aps {
+            ap.inputs.push(Input::Command(bss::Command::Start));
+        }
+        world.pass(10_000);
+        world
+    }
+
+    fn step_mobiles(&mut self) -> bool {
+        let mut moved = false;
+        for (port, peer, octets) in self.ms.step(self.now, |event| self.events.push(event)) {
+            moved = true;
+            match (port, peer) {
+                (ms::TUN, Peer::Slot(mobile)) => self.from_ms.push((mobile, octets)),
+                (port, _) => {
+                    let is_it = |link: &usize| ms::bearer_port(u16::try_from(*link).unwrap()) == port;
+                    let link = (0..self.wires.len()).find(is_it).unwrap();
+                    self.wires[link].up.carry(self.now, &mut self.dice, octets);
+                }
+            }
+        }
+        moved
+    }
+
+    fn step_access_points(&mut self) -> bool {
+        let mut moved = false;
+        for (ap, node) in self.aps.iter_mut().enumerate() {
+            let wire = &mut self.wires[ap];
+            while let Some(octets) = wire.up.arrived(self.now) {
+                node.datagram(bearer_port(0), host_at(wire.medium), &octets);
+            }
+            for (port, _, octets) in node.step(self.now, |_| ()) {
+                moved = true;
+                if port == bearer_port(0) {
+                    wire.down.carry(self.now, &mut self.dice, octets);
+                } else {
+                    self.sgsn.datagram(sgsn::GB, Peer::Udp(gb_of(ap)), &octets);
+                }
+            }
+            while let Some(octets) = wire.down.arrived(self.now) {
+                moved = true;
+                let link = ms::bearer_port(u16::try_from(ap).unwrap());
+                self.ms.datagram(link, ap_at(wire.medium, ap), &octets);
+            }
+        }
+        moved
+    }
+
+    fn step_core(&mut self) -> bool {
+        let mut moved = false;
+        let gn = |address, port| Peer::Udp(SocketAddr::new(address, port));
+        for (port, peer, octets) in self.sgsn.step(self.now, |_| ()) {
+            moved = true;
+            match port {
+                sgsn::GB => {
+                    let ap = (0..self.aps.len()).find(|ap| Peer::Udp(gb_of(*ap)) == peer).unwrap();
+                    self.aps[ap].datagram(gb_port(0), Peer::Udp(SGSN_GB), &octets);
+                }
+                sgsn::GTP_C => self.ggsn.datagram(PORT_GTP_C, gn(SGSN_GN, 2123), &octets),
+                _ => self.ggsn.datagram(PORT_GTP_U, gn(SGSN_GN, 2152), &octets),
+            }
+        }
+        for (port, _, octets) in self.ggsn.step(self.now, |_| ()) {
+            moved = true;
+            match port {
+                PORT_GTP_C => self.sgsn.datagram(sgsn::GTP_C, gn(GGSN, 2123), &octets),
+                PORT_GTP_U => self.sgsn.datagram(sgsn::GTP_U, gn(GGSN, 2152), &octets),
+                _ => self.from_ggsn.push(octets),
+            }
+        }
+        moved
+    }
+
+    fn settle(&mut self) {
+        while [self.step_mobiles(), self.step_access_points(), self.step_core()].contains(&true) {}
+    }
+
+    fn pass(&mut self, milliseconds: u64) {
+        let end = self.now + Duration::from_millis(milliseconds);
+        self.settle();
+        loop {
+            let nodes = [&self.ms.around.timers, &self.sgsn.around.timers, &self.ggsn.around.timers];
+            let timers = nodes.into_iter().chain(self.aps.iter().map(|ap| &ap.around.timers));
+            let wires = self.wires.iter().flat_map(|wire| [wire.up.next(), wire.down.next()]);
+            let next = timers.map(|timers| timers.next()).chain(wires).flatten().min();
+            let Some(next) = next.filter(|at| *at <= end) else { break };
+            self.now = next.max(self.now);
+            self.settle();
+        }
+        self.now = end;
+        self.settle();
+    }
+
+    fn activate_all(&mut self) -> Vec<Ipv4Addr> {
+        for mobile in 0..MOBILES {
+            let nsapi = Nsapi(5);
+            let order = MsCommand::Activate { mobile, nsapi, apn: None, qos: None, address: None };
+            self.ms.inputs.push(Input::Command(order));
+        }
+        self.pass(5000);
+        let mut addresses = vec![Ipv4Addr::UNSPECIFIED; MOBILES as usize];
+        for event in self.events.drain(..) {
+            if let MsEvent::Activated { mobile, address: PdpAddress::Ipv4(address), .. } = event {
+                addresses[mobile as usize] = address;
+            }
+        }
+        addresses
+    }
+
+    fn down(&mut self, address: Ipv4Addr, octets: usize) -> Vec<u8> {
+        let down = packet(OUTSIDE, address, octets);
+        self.ggsn.datagram(PORT_TUN, Peer::Slot(0), &down);
+        down
+    }
+
+    /// A packet each way; true where both came, once.
+    fn exchange(&mut self, mobile: u32, address: Ipv4Addr, octets: usize) -> bool {
+        let up = packet(address, OUTSIDE, octets);
+        self.ms.datagram(ms::TUN, Peer::Slot(mobile), &up);
+        self.pass(500);
+        let arrived = core::mem::take(&mut self.from_ggsn) == [up];
+        let down = self.down(address, octets);
+        self.pass(500);
+        core::mem::take(&mut self.from_ms) == [(mobile, down)] && arrived
+    }
+
+    fn cell_of(&self, mobile: u32) -> Option<CellId> {
+        self.ms.machine.view(mobile).unwrap().cell.map(|(_, id)| id)
+    }
+
+    fn drops(&self, drop: Drop) -> u64 {
+        let aps: u64 = self.aps.iter().map(|ap| ap.drops().get(drop)).sum();
+        self.ms.drops().get(drop) + aps
+    }
+
+    fn assert_no_drops(&self) {
+        let aps = self.aps.iter().map(|ap| ap.drops());
+        for drops in [self.ms.drops(), self.sgsn.drops(), self.ggsn.drops()].into_iter().chain(aps) {
+            assert_eq!(drops.total(), 0, "{drops:?}");
+        }
+    }
+}
+
+fn each() -> impl Iterator<Item = (Medium, bool)> {
+    [Medium::Ethernet, Medium::Udp].into_iter().flat_map(|medium| [(medium, false), (medium, true)])
+}
+
+#[test]
+fn mobiles_attach_over_ethernet_and_udp_and_their_packets_pass() {
+    for (medium, has_keys) in each() {
+        let mut world = World::new(&Choice::new(&[medium], has_keys));
+        let addresses = world.activate_all();
+        for (mobile, address) in (0..MOBILES).zip(&addresses) {
+            for octets in [84, 1500] {
+                assert!(
+                    world.exchange(mobile, *address, octets),
+                    "mobile {mobile} of {medium:?}, {has_keys}"
+                );
+            }
+        }
+        // Paged when it sleeps.
+        world.pass(60_000);
+        assert_eq!(world.ms.machine.view(3).unwrap().mm, "standby");
+        let down = world.down(addresses[3], 100);
+        world.pass(2000);
+        assert_eq!(
+            (core::mem::take(&mut world.from_ms), world.ms.machine.stats().pagings),
+            (vec![(3, down)], 1)
+        );
+        world.assert_no_drops();
+    }
+}
+
+/// A bearer that is too short for what the network sends before it knows.
+#[test]
+fn a_short_bearer_carries_long_packets() {
+    for (medium, has_keys) in each() {
+        let mut choice = Choice::new(&[medium], has_keys);
+        choice.mtu = 400;
+        choice.profile.mtu = Some(400);
+        let mut world = World::new(&choice);
+        let addresses = world.activate_all();
+        assert!(world.exchange(0, addresses[0], 1500) && world.exchange(9, addresses[9], 1500));
+        world.assert_no_drops();
+    }
+}
+
+/// From a preferred Ethernet to UDP when that is cut, and back: context and address stay.
+#[test]
+fn a_change_of_bearer_keeps_the_context() {
+    for has_keys in [false, true] {
+        let mut world = World::new(&Choice::new(&[Medium::Ethernet, Medium::Udp], has_keys));
+        let addresses = world.activate_all();
+        let cells = Choice::new(&[Medium::Ethernet, Medium::Udp], has_keys).cells();
+        assert!(world.exchange(0, addresses[0], 700));
+        assert_eq!(world.cell_of(0), Some(cells[0]));
+        let cut = |world: &mut World, is_cut| {
+            (world.wires[0].up.is_cut, world.wires[0].down.is_cut) = (is_cut, is_cut);
+        };
+        cut(&mut world, true);
+        world.pass(10_000);
+        assert_eq!(world.cell_of(0), Some(cells[1]));
+        for (mobile, address) in (0..MOBILES).zip(&addresses) {
+            assert!(world.exchange(mobile, *address, 700), "mobile {mobile}");
+        }
+        // Back without a break: of what is sent all the time nothing is lost or doubled.
+        cut(&mut world, false);
+        let mut sent = Vec::new();
+        for _ in 0..200 {
+            sent.push(packet(addresses[4], OUTSIDE, 100 + sent.len()));
+            world.ms.datagram(ms::TUN, Peer::Slot(4), sent.last().unwrap());
+            world.pass(100);
+        }
+        assert_eq!(world.cell_of(4), Some(cells[0]));
+        let updating = world.ms.drops().get(Drop::MsUpdating);
+        assert_eq!(world.from_ggsn.len() as u64 + updating, 200);
+        let came = core::mem::take(&mut world.from_ggsn);
+        assert!(came.iter().all(|of| sent.contains(of)) && updating < 3, "{updating}");
+        let mut once = came.clone();
+        once.sort();
+        once.dedup();
+        assert_eq!(once.len(), came.len());
+        for (mobile, address) in (0..MOBILES).zip(&addresses) {
+            assert!(world.exchange(mobile, *address, 700), "mobile {mobile}");
+        }
+        assert!(!world.events.iter().any(|event| matches!(event, MsEvent::Deactivated { .. })));
+        assert_eq!(world.drops(Drop::AdaptMalformed), 0);
+    }
+}
+
+/// What a bearer doubles and reorders comes once.
+#[test]
+fn what_comes_twice_is_taken_once() {
+    let mut choice = Choice::new(&[Medium::Udp], true);
+    choice.profile = LinkProfile { duplication: 0.3, reordering: 0.1, ..choice.profile };
+    choice.profile.reorder_delay = Duration::from_millis(2);
+    let mut world = World::new(&choice);
+    let addresses = world.activate_all();
+    for (mobile, address) in (0..MOBILES).zip(&addresses).cycle().take(40) {
+        assert!(world.exchange(mobile, *address, 1400));
+    }
+    assert!(world.drops(Drop::AdaptReplayed) > 0);
+    assert_eq!(world.drops(Drop::AdaptBadMac), 0);
+}
+
+/// While the driver takes nothing the access point's queue fills, and what is too much is told to the SGSN.
+#[test]
+fn what_the_driver_does_not_take_waits_in_the_cell() {
+    let mut world = World::new(&Choice::new(&[Medium::Ethernet], false));
+    let addresses = world.activate_all();
+    assert!(world.exchange(0, addresses[0], 700));
+    world.aps[0].machine.hold_back(true);
+    let sent: Vec<Vec<u8>> = (0..20).map(|n| world.down(addresses[0], 400 + n)).collect();
+    world.pass(100);
+    let queued = world.aps[0].machine.bss().cell(0).unwrap().queued;
+    assert!(world.from_ms.is_empty() && queued.frames >= 20, "{queued:?}");
+    world.aps[0].machine.hold_back(false);
+    assert!(world.aps[0].machine.has_work());
+    world.pass(100);
+    let came: Vec<Vec<u8>> =
+        core::mem::take(&mut world.from_ms).into_iter().map(|(_, octets)| octets).collect();
+    assert_eq!(came, sent);
+    assert_eq!(world.aps[0].machine.bss().cell(0).unwrap().queued.frames, 0);
+    world.assert_no_drops();
+}
