@@ -191,6 +191,8 @@ pub enum MsCommand {
         /// Which mobile.
         mobile: u32,
     },
+    /// An order to the bearer of all mobiles.
+    Bearer(bearer::Order),
 }
 
 /// A procedure that may fail.
@@ -526,6 +528,7 @@ impl Ms {
             MsCommand::SendNpdu { mobile, nsapi, frame } => self.n_pdu(cx, mobile, Some(nsapi), frame),
             MsCommand::Suspend { mobile } => self.suspend(cx, mobile),
             MsCommand::Resume { mobile } => self.resume(cx, mobile),
+            MsCommand::Bearer(order) => self.order_bearer(cx, order),
         }
     }
 }
