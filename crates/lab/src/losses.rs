@@ -45,8 +45,8 @@ pub const fn place(drop: Drop) -> Place {
         | D::MsNoCell | D::MsOverMtu | D::MsNoContext | D::MsOtherAddressType | D::MsUpdating | D::MsSuspended
         | D::EdgeUnknownStream | D::EdgeOverRate | D::EdgeShareTaken | D::EdgeSharedFull | D::EdgeMalformed
         | D::EdgeRefused | D::EdgeHeldFull | D::EdgeNoNeighbour | D::EdgeNotFragmented
-        | D::AdaptExhausted | D::AdaptNoLink | D::AdaptTooLong | D::AdaptSegmentMalformed | D::AdaptSegmentTimeout
-        | D::AdaptSegmentEvicted => Place::Elsewhere,
+        | D::AdaptNoLink | D::AdaptTooLong | D::AdaptExhausted | D::AdaptSegmentTimeout | D::AdaptSegmentEvicted
+        | D::AdaptSegmentMalformed => Place::Elsewhere,
         D::NsMalformed | D::NsClaimRefused | D::NsUnknownPeer | D::NsUnexpected | D::NsSnsRefused | D::NsTableFull | D::BssgpMalformed
         | D::BssgpUnknownBvc | D::BssgpBlockedBvc | D::BssgpUnexpected | D::BssgpTableFull
         | D::BssgpUnanswered | D::BssgpStatusReceived | D::LlcMalformed | D::LlcBadFcs | D::LlcUnknownSapi
@@ -79,9 +79,10 @@ pub const fn place(drop: Drop) -> Place {
         | D::GsupVectorRefused
         | D::GsupTooManyRequests | D::GsupTooManyIndications | D::GsupLateResponse
         | D::GsupElementSkipped | D::GsupUnreadableAnswer | D::GtpElementAbsent
-        | D::AdaptMalformed | D::AdaptUnexpected | D::AdaptUnauthenticated | D::AdaptUnknownKey | D::AdaptUnknownSession
-        | D::AdaptBadMac | D::AdaptReplayed | D::AdaptForeignTlli | D::AdaptTableFull | D::AdaptUnknownCell
-        | D::AdaptStaleBeacon | D::AdaptOtherAccessPoint | D::AdaptUnknownAccessPoint | D::AdaptSegmentDuplicate => Place::Nowhere,
+        | D::AdaptMalformed | D::AdaptUnexpected | D::AdaptUnauthenticated | D::AdaptUnknownKey
+        | D::AdaptUnknownSession | D::AdaptBadMac | D::AdaptReplayed | D::AdaptForeignTlli | D::AdaptTableFull
+        | D::AdaptUnknownCell | D::AdaptStaleBeacon | D::AdaptOtherAccessPoint | D::AdaptUnknownAccessPoint
+        | D::AdaptSegmentDuplicate => Place::Nowhere,
     }
 }
 

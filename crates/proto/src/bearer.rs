@@ -157,6 +157,29 @@ pub enum Output {
     Indication(Indication),
 }
 
+/// An order to a bearer, from who operates the host and not from a mobile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// Cells in another order of preference, by their index. Those that are not named come after them and are alike.
+    Prefer(Vec<u16>),
+    /// A link carries payloads of so many octets.
+    SetMtu {
+        /// Which link.
+        link: u16,
+        /// In octets.
+        octets: u16,
+    },
+    /// A link is there, or is gone: a cable is plugged in or out.
+    SetLink {
+        /// Which link.
+        link: u16,
+        /// It is there.
+        is_up: bool,
+    },
+    /// All mobiles leave, and the other end is told.
+    Stop,
+}
+
 /// A bearer of all mobiles of a machine. It makes datagrams of requests and indications of datagrams; the driver carries
 /// the datagrams.
 pub trait Bearer: fmt::Debug {
@@ -187,6 +210,11 @@ pub trait Bearer: fmt::Debug {
         frame: Frame,
         out: &mut Batch<Output>,
     ) -> Result<(), Refused>;
+
+    /// Does an order. False where the bearer has no such thing, and then nothing changed.
+    fn order(&mut self, _cx: &mut Context<'_>, _order: Order, _out: &mut Batch<Output>) -> bool {
+        false
+    }
 
     /// It is woken, as it has asked for in [`Bearer::arm`].
     fn wake(&mut self, _cx: &mut Context<'_>, _out: &mut Batch<Output>) {}

@@ -213,8 +213,8 @@ fn mobiles_do_not_know_their_bearer() {
     let mobiles = |path: &Path| path.components().any(|part| part.as_os_str() == "ms");
     for (path, text) in all.iter().filter(|(path, _)| mobiles(path) && !is_test(path, &modules)) {
         for (number, line) in code_lines(without_tests(text)) {
-            if line.contains("proto::um") {
-                writeln!(broken, "{}:{number}: a mobile knows the emulated Um", path.display()).unwrap();
+            if line.contains("proto::um") || line.contains("proto::adaptation") {
+                writeln!(broken, "{}:{number}: a mobile knows its bearer", path.display()).unwrap();
             }
         }
     }

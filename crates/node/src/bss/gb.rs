@@ -138,6 +138,9 @@ impl Bss {
             cx.drop_of(Drop::BssOverrun, header.imsi);
             self.discarded(cx, cell, header.tlli, pdu.frame.len() as u64);
         }
+        if self.radio.is_immediate() {
+            self.downlink_arrived(cx, cell);
+        }
         self.arm_cell(cx, cell);
     }
 

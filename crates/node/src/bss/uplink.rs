@@ -81,6 +81,9 @@ impl Bss {
         if self.radio.request(cx.now, cell, Way::Uplink, pdu, Claim::New).is_err() {
             cx.drop(Drop::BssOverrun, None);
         }
+        if self.radio.is_immediate() {
+            self.uplink_arrived(cx, cell);
+        }
         self.arm_cell(cx, cell);
     }
 

@@ -44,6 +44,18 @@ impl Ms {
         self.bearer_out = out;
     }
 
+    /// An order to the bearer.
+    pub(super) fn order_bearer(&mut self, cx: &mut Context<'_>, order: bearer::Order) {
+        let mut out = core::mem::take(&mut self.bearer_out);
+        if !self.bearer.order(cx, order, &mut out) {
+            let name = self.bearer.name();
+            cx.log(Category::Um, Level::Error, format_args!("{name}: the bearer has no such thing"));
+            cx.drop(Drop::MsBadOrder, None);
+        }
+        self.bearer_outputs(cx, &mut out);
+        self.bearer_out = out;
+    }
+
     /// Does what the bearer wants.
     pub(super) fn bearer_outputs(&mut self, cx: &mut Context<'_>, out: &mut Batch<bearer::Output>) {
         while let Some(output) = out.pop() {

@@ -203,6 +203,8 @@ pub enum MsCommand {
         /// Those of acknowledged mode.
         links: LinksConfig,
     },
+    /// An order to the bearer of all mobiles.
+    Bearer(bearer::Order),
 }
 
 /// A procedure that may fail.
@@ -572,6 +574,7 @@ impl Ms {
             MsCommand::Suspend { mobile } => self.suspend(cx, mobile),
             MsCommand::Resume { mobile } => self.resume(cx, mobile),
             MsCommand::SetLayers { n201_u, links } => self.set_layers(cx, n201_u, links),
+            MsCommand::Bearer(order) => self.order_bearer(cx, order),
         }
     }
 }

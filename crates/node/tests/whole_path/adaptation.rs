@@ -19,8 +19,9 @@ use gannet_proto::adaptation::{
     SharedKey,
 };
 use gannet_proto::auth::key::Key128;
+use gannet_proto::bearer::Order;
 use gannet_proto::gtp::Version;
-use gannet_wire::adaptation::{ApName, NetworkMode};
+use gannet_wire::adaptation::{ApName, FLAG_SEGMENT, NetworkMode};
 use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, Nsvci, Plmn, Rai};
 use gannet_wire::l3::ie::PdpAddress;
 
@@ -66,6 +67,8 @@ struct World {
     events: Vec<MsEvent>,
     from_ms: Vec<(u32, Vec<u8>)>,
     from_ggsn: Vec<Vec<u8>>,
+    /// Pieces of LL-PDUs that went over the wires.
+    pieces: u64,
 }
 
 #[derive(Clone)]
@@ -79,7 +82,8 @@ struct Choice {
 impl Choice {
     fn new(media: &[Medium], has_keys: bool) -> Self {
         let delay = Duration::from_micros(200);
-        let profile = LinkProfile { rate_octets_per_s: Some(12_500_000), delay, ..LinkProfile::default() };
+        let (rate_octets_per_s, mtu) = (Some(12_500_000), Some(1500));
+        let profile = LinkProfile { rate_octets_per_s, delay, mtu, ..LinkProfile::default() };
         Self { media: media.to_vec(), has_keys, mtu: 1500, profile }
     }
 
@@ -176,6 +180,7 @@ impl World {
             events: Vec::new(),
             from_ms: Vec::new(),
             from_ggsn: Vec::new(),
+            pieces: 0,
         };
         world.sgsn.inputs.push(Input::Command(SgsnCommand::Start));
         for ap in &mut world.aps {
@@ -194,6 +199,7 @@ impl World {
                 (port, _) => {
                     let is_it = |link: &usize| ms::bearer_port(u16::try_from(*link).unwrap()) == port;
                     let link = (0..self.wires.len()).find(is_it).unwrap();
+                    self.pieces += u64::from(octets[1] & FLAG_SEGMENT != 0);
                     self.wires[link].up.carry(self.now, &mut self.dice, octets);
                 }
             }
@@ -211,6 +217,7 @@ impl World {
             for (port, _, octets) in node.step(self.now, |_| ()) {
                 moved = true;
                 if port == bearer_port(0) {
+                    self.pieces += u64::from(octets[1] & FLAG_SEGMENT != 0);
                     wire.down.carry(self.now, &mut self.dice, octets);
                 } else {
                     self.sgsn.datagram(sgsn::GB, Peer::Udp(gb_of(ap)), &octets);
@@ -337,6 +344,7 @@ fn mobiles_attach_over_ethernet_and_udp_and_their_packets_pass() {
                 );
             }
         }
+        assert_eq!(world.pieces, 0, "N201 is that of the bearer: nothing is cut twice");
         // Paged when it sleeps.
         world.pass(60_000);
         assert_eq!(world.ms.machine.view(3).unwrap().mm, "standby");
@@ -404,6 +412,21 @@ fn a_change_of_bearer_keeps_the_context() {
         }
         assert!(!world.events.iter().any(|event| matches!(event, MsEvent::Deactivated { .. })));
         assert_eq!(world.drops(Drop::AdaptMalformed), 0);
+    }
+}
+
+/// A cable is pulled: the mobiles are elsewhere in a moment, and a packet that comes then finds them.
+#[test]
+fn a_pulled_cable_moves_the_mobiles_in_a_moment() {
+    for has_keys in [false, true] {
+        let mut world = World::new(&Choice::new(&[Medium::Ethernet, Medium::Udp], has_keys));
+        let addresses = world.activate_all();
+        assert!(world.exchange(0, addresses[0], 700));
+        let order = Order::SetLink { link: 0, is_up: false };
+        world.ms.inputs.push(Input::Command(MsCommand::Bearer(order)));
+        world.pass(200);
+        assert!(world.exchange(0, addresses[0], 700));
+        assert_eq!(world.drops(Drop::MsBadOrder), 0);
     }
 }
 

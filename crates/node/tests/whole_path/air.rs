@@ -9,7 +9,7 @@ use gannet_machine::{Batch, Context, EthernetAddress, Peer};
 use gannet_node::bss::radio::{Amount, Claim, Indication, LossCause, Pending, Radio, RadioConfig, Way};
 use gannet_node::ggsn::PORT_TUN;
 use gannet_node::ms::{BEARER, MsCommand, MsEvent, TUN};
-use gannet_proto::bearer::{Bearer, Indication as Told, Output, Refused, Request, Sender, Unitdata};
+use gannet_proto::bearer::{Bearer, Indication as Told, Order, Output, Refused, Request, Sender, Unitdata};
 use gannet_proto::um::{HEADER_LEN, UmHeader, UmKind};
 use gannet_wire::id::Tlli;
 use std::cell::RefCell;
@@ -308,5 +308,8 @@ fn what_is_no_indication_is_dropped_as_its_bearer_says() {
         world.settle();
         assert_eq!(world.ms.drops().get(drop), before + 1, "{drop:?}");
     }
+    let bad_orders = world.ms.drops().get(Drop::MsBadOrder);
+    world.order(MsCommand::Bearer(Order::SetLink { link: 0, is_up: false }));
+    assert_eq!(world.ms.drops().get(Drop::MsBadOrder), bad_orders + 1, "it has one link");
     assert!(world.all_frames_are_back());
 }

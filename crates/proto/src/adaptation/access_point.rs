@@ -12,6 +12,7 @@ use crate::auth::key::Key128;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{self, Category};
 use gannet_machine::{Batch, Context, EthernetAddress, Peer};
 use gannet_wire::adaptation::{
     ApName, Beacon, BeaconFlags, Header, Hello, Identity, Level, LinkReport, Load, MESSAGE_LEN_MAX, Message,
@@ -182,6 +183,13 @@ impl AccessPoint {
             && core::mem::replace(&mut link.is_in_service, is_in_service) != is_in_service
         {
             link.next_beacon = now;
+        }
+    }
+
+    /// A link carries payloads of so many octets from now on.
+    pub fn set_mtu(&mut self, link: u16, octets: u16) {
+        if let Some(link) = self.links.get_mut(usize::from(link)) {
+            link.config.mtu = octets;
         }
     }
 
@@ -399,6 +407,8 @@ impl AccessPoint {
         out: &mut Batch<ApOutput>,
     ) -> Result<(), Drop> {
         let (key, welcome) = self.keyring.hello(&mut self.randoms, cx.rng.u64(), hello, pdu)?;
+        let (id, session) = (key.id, welcome.session);
+        cx.log(Category::Um, trace::Level::Debug, format_args!("key {id}: hello, session {session}"));
         let mut room = [0; MESSAGE_LEN_MAX];
         let length = Message::Welcome(welcome).emit(Tlli(0), false, &mut room).ok_or(Drop::NoFrame)?;
         let mut frame = cx.frames.copy_of(room.get(..length).unwrap_or_default()).ok_or(Drop::NoFrame)?;

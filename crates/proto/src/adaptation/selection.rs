@@ -196,6 +196,15 @@ impl Selection {
         }
     }
 
+    /// Nothing is heard on a link any more.
+    pub fn lose_link(&mut self, link: u16) {
+        for place in &mut self.cells {
+            if place.as_ref().is_some_and(|of| of.address.link == link) {
+                *place = None;
+            }
+        }
+    }
+
     /// Whether the access point of a cell is up.
     #[must_use]
     pub fn is_up(&self, now: Instant, cell: u16) -> bool {

@@ -159,6 +159,10 @@ impl Radio for AdaptationRadio {
     fn hold_back(&mut self, on: bool) {
         self.is_held = on;
     }
+
+    fn is_immediate(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -175,4 +175,10 @@ pub trait Radio: fmt::Debug {
     /// What is in front of the radio takes nothing more, or with `false` takes again. Afterwards there may be indications. A
     /// radio with a rate of its own has nothing in front of it.
     fn hold_back(&mut self, _on: bool) {}
+
+    /// Whether what it takes may have arrived at once: the BSS then asks for indications after each request, and need not be
+    /// woken.
+    fn is_immediate(&self) -> bool {
+        false
+    }
 }

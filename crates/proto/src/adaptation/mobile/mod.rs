@@ -16,7 +16,7 @@ use super::segment::{Cutter, Joiner};
 use super::selection::{Policy, Selection};
 use super::stations::Address;
 use crate::auth::key::Key128;
-use crate::bearer::{Bearer, Indication, Output, Refused, Request, Sender};
+use crate::bearer::{Bearer, Indication, Order, Output, Refused, Request, Sender};
 use foldhash::fast::FixedState;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -50,7 +50,7 @@ pub struct MobileConfig {
     pub cells: Vec<CellId>,
     /// How many mobiles there are.
     pub mobiles: u32,
-    /// A key for each mobile, in their order. A mobile with a key takes nothing that is not authenticated.
+    /// A key for each mobile, in their order, or none at all. With keys nothing is taken that is not authenticated.
     pub keys: Vec<SharedKey>,
     /// The key of beacons.
     pub network_key: Option<SharedKey>,
@@ -71,6 +71,13 @@ gannet_machine::timer_names! {
     enum MobileTimer {
         Next = "reports, solicits and handshakes of the adaptation protocol",
     }
+}
+
+/// A link of the host as it is.
+#[derive(Debug)]
+struct HostLink {
+    config: MobileLink,
+    is_up: bool,
 }
 
 /// One mobile.
@@ -100,7 +107,7 @@ impl Station {
 /// The mobiles' end of the adaptation protocol.
 #[derive(Debug)]
 pub struct AdaptationBearer {
-    links: Vec<MobileLink>,
+    links: Vec<HostLink>,
     cells: Vec<CellId>,
     keys: Vec<SharedKey>,
     by_key: HashMap<u32, u32, FixedState>,
@@ -131,7 +138,7 @@ impl AdaptationBearer {
             by_key: by_key.collect(),
             by_tlli: HashMap::with_hasher(hash()),
             by_session: HashMap::with_hasher(hash()),
-            links: config.links,
+            links: config.links.into_iter().map(|config| HostLink { config, is_up: true }).collect(),
             cells: config.cells,
             keys: config.keys,
             network_key: config.network_key,
@@ -150,11 +157,6 @@ impl AdaptationBearer {
     #[must_use]
     pub const fn selection(&self) -> &Selection {
         &self.selection
-    }
-
-    /// Another order of preference of the cells.
-    pub fn prefer(&mut self, preference: Vec<u16>) {
-        self.selection.prefer(preference);
     }
 
     /// The cell in which a mobile is.
@@ -206,7 +208,7 @@ impl AdaptationBearer {
         let station = self.stations.get_mut(mobile as usize).ok_or(Drop::MsUnknownMobile)?;
         let tlli = station.tlli.unwrap_or(Tlli::UNASSIGNED);
         let link = station.link_of(cell).ok_or(Drop::AdaptNoLink)?;
-        let mtu = self.links.get(usize::from(link.address.link)).map_or(0, |link| link.mtu);
+        let mtu = self.links.get(usize::from(link.address.link)).map_or(0, |link| link.config.mtu);
         let octets_max = ll_pdu_max(mtu.into(), is_authenticated);
         for (segment, mut frame) in self.cutter.cut(cx, octets_max, ll_pdu)? {
             let header = Header { kind: MessageType::LlPdu, is_authenticated, tlli, segment };
@@ -220,8 +222,8 @@ impl AdaptationBearer {
     }
 
     fn solicit(&self, cx: &mut Context<'_>, out: &mut Batch<Output>) {
-        for (index, link) in (0..).zip(&self.links) {
-            let peer = match link.medium {
+        for (index, link) in (0..).zip(&self.links).filter(|(_, link)| link.is_up) {
+            let peer = match link.config.medium {
                 MobileMedium::Udp(access_point) => Peer::Udp(access_point),
                 MobileMedium::Ethernet if self.selection.is_heard_on(cx.now, index) => continue,
                 MobileMedium::Ethernet => BROADCAST,
@@ -290,14 +292,49 @@ impl AdaptationBearer {
         }
     }
 
+    /// A link carries another length: the mobiles that use it are told.
+    fn set_mtu(&mut self, link: u16, octets: u16, out: &mut Batch<Output>) -> bool {
+        let Some(of) = self.links.get_mut(usize::from(link)) else { return false };
+        of.config.mtu = octets;
+        for mobile in 0..u32::try_from(self.stations.len()).unwrap_or(u32::MAX) {
+            let serving = self.stations.get(mobile as usize).and_then(|station| station.serving.as_ref());
+            if let Some(serving) = serving.filter(|serving| serving.address.link == link) {
+                let octets = self.ll_pdu_max(mobile, serving.cell, link);
+                out.push(Output::Indication(Indication::Mtu { mobile, octets }));
+            }
+        }
+        true
+    }
+
+    /// The longest LL-PDU of a mobile that goes in one piece, in a cell that is on a link.
+    fn ll_pdu_max(&self, mobile: u32, cell: u16, link: u16) -> u16 {
+        let is_authenticated = self.keys.get(mobile as usize).is_some();
+        let mtu = self.links.get(usize::from(link)).map_or(0, |link| link.config.mtu);
+        let longest = u16::try_from(ll_pdu_max(mtu.into(), is_authenticated)).unwrap_or(u16::MAX);
+        longest.min(self.selection.get(cell).map_or(u16::MAX, |of| of.beacon.ll_pdu_max))
+    }
+
+    /// A link is there, or is gone: then nobody waits for beacons that will not come.
+    fn set_link(&mut self, cx: &mut Context<'_>, link: u16, is_up: bool, out: &mut Batch<Output>) -> bool {
+        let Some(of) = self.links.get_mut(usize::from(link)) else { return false };
+        of.is_up = is_up;
+        if is_up {
+            self.solicit(cx, out);
+        } else {
+            self.selection.lose_link(link);
+            self.decide(cx, out);
+        }
+        true
+    }
+
     fn forget_sessions(&mut self, of: &Link) {
         for session in of.sessions() {
             self.by_session.remove(&(of.cell, session));
         }
     }
 
-    /// The mobiles leave: what serves them is told.
-    pub fn stop(&mut self, cx: &mut Context<'_>, out: &mut Batch<Output>) {
+    /// The mobiles leave: what serves them is told. No link is used any more.
+    fn stop(&mut self, cx: &mut Context<'_>, out: &mut Batch<Output>) {
         let release = Message::Release(Release { cause: ReleaseCause::MobileLeaves });
         for mobile in 0..u32::try_from(self.stations.len()).unwrap_or(u32::MAX) {
             if let Some(cell) = self.serving(mobile) {
@@ -305,8 +342,10 @@ impl AdaptationBearer {
                     cx.drop(drop, None);
                 }
                 self.lose(mobile);
+                out.push(Output::Indication(Indication::Down { mobile }));
             }
         }
+        self.links.iter_mut().for_each(|link| link.is_up = false);
     }
 }
 
@@ -346,6 +385,22 @@ impl Bearer for AdaptationBearer {
         out: &mut Batch<Output>,
     ) -> Result<(), Refused> {
         self.take(cx, Address { link, peer }, frame, out)
+    }
+
+    fn order(&mut self, cx: &mut Context<'_>, order: Order, out: &mut Batch<Output>) -> bool {
+        match order {
+            Order::Prefer(cells) => {
+                self.selection.prefer(cells);
+                self.decide(cx, out);
+                true
+            }
+            Order::SetMtu { link, octets } => self.set_mtu(link, octets, out),
+            Order::SetLink { link, is_up } => self.set_link(cx, link, is_up, out),
+            Order::Stop => {
+                self.stop(cx, out);
+                true
+            }
+        }
     }
 
     fn wake(&mut self, cx: &mut Context<'_>, out: &mut Batch<Output>) {

@@ -8,6 +8,7 @@ use crate::bearer::{PagedIdentity, Unitdata};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::Duration;
+use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context};
 use gannet_wire::adaptation::{
     Beacon, Identity, LinkReport, Message, Pdu, ProbeAnswer, Release, ReleaseCause,
@@ -32,6 +33,9 @@ impl AdaptationBearer {
         frame: Frame,
         out: &mut Batch<Output>,
     ) -> Result<(), Refused> {
+        if self.links.get(usize::from(from.link)).is_none_or(|link| !link.is_up) {
+            return Err(Drop::AdaptNoLink.into());
+        }
         let malformed = |error| Refused { error: Some(error), ..Refused::as_drop(Drop::AdaptMalformed) };
         let pdu = Pdu::parse(&frame).map_err(malformed)?;
         let message = pdu.message().map_err(malformed)?;
@@ -158,14 +162,25 @@ impl AdaptationBearer {
         let cell = self.cells.iter().position(|cell| *cell == beacon.cell);
         let cell = cell.and_then(|cell| u16::try_from(cell).ok()).ok_or(Drop::AdaptUnknownCell)?;
         let its = Duration::from_millis(beacon.interval_ms.into());
-        let interval = match self.links.get(usize::from(from.link)).map(|link| link.medium) {
+        let interval = match self.links.get(usize::from(from.link)).map(|link| link.config.medium) {
             Some(MobileMedium::Udp(_)) => self.interval,
             Some(MobileMedium::Ethernet) | None => its,
         };
         match self.selection.beacon(cx.now, cell, from, *beacon, (interval, packet))? {
             News::None => {}
-            News::Came => self.decide(cx, out),
+            News::Came => {
+                let (id, link) = (beacon.cell, from.link);
+                let line = format_args!("cell {id}: an access point is there, on link {link}");
+                cx.log(Category::Um, Level::Notice, line);
+                self.decide(cx, out);
+            }
             News::Restarted => {
+                let id = beacon.cell;
+                cx.log(
+                    Category::Um,
+                    Level::Notice,
+                    format_args!("cell {id}: the access point has restarted"),
+                );
                 self.restarted(cx, cell, out);
                 self.decide(cx, out);
             }

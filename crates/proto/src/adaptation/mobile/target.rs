@@ -7,9 +7,10 @@ use crate::adaptation::session::{End, Session};
 use crate::adaptation::stations::Address;
 use gannet_machine::drops::Drop;
 use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context};
 use gannet_wire::adaptation::{
-    Hello, MAC_LEN, MESSAGE_LEN_MAX, Message, Probe, ProbeAnswer, Reachable, Welcome, ll_pdu_max,
+    Hello, MAC_LEN, MESSAGE_LEN_MAX, Message, Probe, ProbeAnswer, Reachable, Welcome,
 };
 use gannet_wire::id::Tlli;
 
@@ -70,6 +71,10 @@ impl AdaptationBearer {
             let cell = target.cell;
             station.target = None;
             self.selection.shun(cell, cx.now + SHUNNED);
+            if let Some(id) = self.cells.get(usize::from(cell)) {
+                let line = format_args!("cell {id}: the access point does not answer mobile {mobile}");
+                cx.log(Category::Um, Level::Notice, line);
+            }
             return;
         }
         target.tries += 1;
@@ -149,7 +154,6 @@ impl AdaptationBearer {
             let link = Link::new(cell, address);
             gone = core::mem::replace(&mut station.former, station.serving.replace(link));
         }
-        let is_authenticated = session.is_some();
         if let Some(link) = &mut station.serving {
             link.address = address;
             if let Some(session) = session {
@@ -165,10 +169,7 @@ impl AdaptationBearer {
         if is_here {
             return self.say_reachable(cx, mobile, cell, out);
         }
-        let mtu = self.links.get(usize::from(address.link)).map_or(0, |link| link.mtu);
-        let longest = ll_pdu_max(mtu.into(), is_authenticated);
-        let its = self.selection.get(cell).map_or(u16::MAX, |of| of.beacon.ll_pdu_max);
-        let octets = u16::try_from(longest).unwrap_or(u16::MAX).min(its);
+        let octets = self.ll_pdu_max(mobile, cell, address.link);
         out.push(Output::Indication(Indication::Mtu { mobile, octets }));
         out.push(Output::Indication(Indication::Up { mobile, cell }));
     }

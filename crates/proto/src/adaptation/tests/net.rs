@@ -5,7 +5,7 @@ use crate::adaptation::{
     MobileLink, MobileMedium, PACKETS_MAX, Policy, Said, SharedKey,
 };
 use crate::auth::key::Key128;
-use crate::bearer::{Bearer as _, Indication, Output, Request, Sender};
+use crate::bearer::{Bearer as _, Indication, Order, Output, Request, Sender};
 use gannet_machine::drops::Drop;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::TimerKey;
@@ -256,6 +256,14 @@ impl Net {
         self.host.around.now = self.now;
         let from = Sender { mobile, cell, tlli: tlli(mobile) };
         let done = self.host.bearer.request(&mut self.host.around.context(), from, request, &mut out);
+        self.host_outputs(out);
+        done
+    }
+
+    pub fn order(&mut self, order: Order) -> bool {
+        let mut out = Batch::default();
+        self.host.around.now = self.now;
+        let done = self.host.bearer.order(&mut self.host.around.context(), order, &mut out);
         self.host_outputs(out);
         done
     }

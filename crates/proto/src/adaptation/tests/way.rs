@@ -2,7 +2,7 @@
 
 use super::net::{Choice, FRAMES, Net, cell, key, peer_of_ap, tlli};
 use crate::adaptation::Medium;
-use crate::bearer::{Indication, PagedIdentity, Request};
+use crate::bearer::{Indication, Order, PagedIdentity, Request};
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Duration;
 use gannet_machine::{EthernetAddress, Peer};
@@ -339,4 +339,67 @@ fn what_is_for_nobody_or_from_nobody_is_dropped_by_name() {
     net.up(0, &pdu(&Message::LinkReport(report), tlli(0)));
     let answer = Pdu::parse(&net.seen[0].octets).unwrap().message();
     assert!(matches!(answer, Ok(Message::LinkReport(LinkReport { received: 1.., .. }))), "{answer:?}");
+}
+
+/// A cable is pulled, plugged in again, and the order of preference changes.
+#[test]
+fn orders_move_mobiles_at_once() {
+    for has_keys in [false, true] {
+        let media = vec![Medium::Ethernet, Medium::Udp];
+        let mut net = Net::new(&Choice { has_keys, media, ..Choice::open(Medium::Ethernet) });
+        net.seconds(5);
+        net.host.told.clear();
+        let first = net.host.bearer.serving(0).unwrap();
+        let other = 1 - first;
+        assert!(net.order(Order::SetLink { link: first, is_up: false }));
+        assert_eq!(net.take_ups(), [(0, other), (1, other)], "without waiting for beacons");
+        assert!(net.exchange(usize::from(other), 0, 100));
+        let before = net.drops_of_host(Drop::AdaptNoLink);
+        net.send_down(usize::from(first), 1, &[1; 9]).unwrap();
+        assert_eq!(net.drops_of_host(Drop::AdaptNoLink), before + 1);
+        net.seconds(3);
+        assert!(net.order(Order::SetLink { link: first, is_up: true }));
+        net.seconds(5);
+        assert_eq!(net.take_ups(), [], "no reason to go back");
+        assert!(net.order(Order::Prefer(vec![first])));
+        net.seconds(5);
+        assert_eq!(net.take_ups(), [(0, first), (1, first)]);
+        assert!(net.exchange(usize::from(first), 1, 100));
+        assert!(net.order(Order::SetLink { link: other, is_up: false }));
+        assert!(net.order(Order::SetLink { link: first, is_up: false }));
+        let is_down = |it: &&Indication| matches!(it, Indication::Down { .. });
+        assert_eq!(net.host.told.iter().filter(is_down).count(), 2);
+        assert!(!net.order(Order::SetLink { link: 9, is_up: true }));
+    }
+}
+
+#[test]
+fn a_link_of_another_length_cuts_what_is_too_long() {
+    let mut net = Net::new(&Choice::with_keys(Medium::Ethernet));
+    net.seconds(1);
+    net.host.told.clear();
+    assert!(
+        net.order(Order::SetMtu { link: 0, octets: 600 })
+            && !net.order(Order::SetMtu { link: 1, octets: 600 })
+    );
+    let mtus = net.host.told.iter().filter(|it| matches!(it, Indication::Mtu { octets: 564, .. }));
+    assert_eq!(mtus.count(), 2);
+    net.aps[0].machine.set_mtu(0, 600);
+    net.seen.clear();
+    assert!(net.exchange(0, 0, 1464));
+    assert!(net.seen.iter().all(|seen| seen.octets.len() <= 600) && net.seen.len() == 6);
+    net.assert_no_drops();
+}
+
+#[test]
+fn mobiles_that_leave_say_so() {
+    for choice in each_choice() {
+        let mut net = Net::new(&choice);
+        net.seconds(1);
+        assert_eq!(net.aps[0].machine.stations().len(), 2);
+        assert!(net.order(Order::Stop));
+        assert_eq!(net.aps[0].machine.stations().len(), 0);
+        net.seconds(5);
+        assert_eq!((net.host.bearer.serving(0), net.aps[0].machine.stations().len()), (None, 0));
+    }
 }
