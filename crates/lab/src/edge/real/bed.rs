@@ -155,6 +155,8 @@ impl Bed {
         let (line_near, line_far) = ("02:00:00:00:00:05", "02:00:00:00:00:06");
         pair((&self.router, "wan", wan, Some("198.18.2.2/24")), (&self.middle, "m-near", line_near, None))?;
         pair((&self.far, "far", far, Some("198.18.2.1/24")), (&self.middle, "m-far", line_far, None))?;
+        // G-PDUs that leave in one go are one message to the kernel, which hands a veth one frame of them. The line takes frames.
+        self.router.ip(&["link", "set", "wan", "gso_max_segs", "1"])?;
         for (namespace, device, gateway, mac) in
             [(&self.near, "near", "198.18.1.2", lan), (&self.far, "far", "198.18.2.2", wan)]
         {
