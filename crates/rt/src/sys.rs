@@ -61,14 +61,27 @@ pub(crate) fn open_tun(name: &str, asked: TunFlags) -> io::Result<(File, String)
     Ok((file, String::from_utf8(octets).map_err(io::Error::other)?))
 }
 
-/// Whether a descriptor is a TUN device with a header in front of each packet.
-pub(crate) fn tun_has_header(file: &File) -> bool {
+/// The flags of the TUN device that a descriptor is attached to.
+///
+/// # Errors
+/// What the operating system says: `EBADFD` where it is attached to none, or the device has been deleted.
+fn tun_flags(file: &File) -> io::Result<c_int> {
     // SAFETY: a plain C structure for which all bits zero is a valid value.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
     // SAFETY: TUNGETIFF writes one `ifreq`.
-    let known = unsafe { ioctl(file, libc::TUNGETIFF, &mut request) };
-    // SAFETY: the kernel has just written this member of the union, or it is zero; all bits are valid in an integer.
-    known.is_ok() && c_int::from(unsafe { request.ifr_ifru.ifru_flags }) & libc::IFF_VNET_HDR != 0
+    unsafe { ioctl(file, libc::TUNGETIFF, &mut request) }?;
+    // SAFETY: the kernel has just written this member of the union, and all bits are valid in an integer.
+    Ok(c_int::from(unsafe { request.ifr_ifru.ifru_flags }))
+}
+
+/// Whether a descriptor is a TUN device with a header in front of each packet.
+pub(crate) fn tun_has_header(file: &File) -> bool {
+    tun_flags(file).is_ok_and(|flags| flags & libc::IFF_VNET_HDR != 0)
+}
+
+/// Whether the TUN device of a descriptor has been deleted.
+pub(crate) fn tun_is_deleted(file: &File) -> bool {
+    tun_flags(file).is_err_and(|error| error.raw_os_error() == Some(libc::EBADFD))
 }
 
 /// What TCP needs, and what UDP needs besides.

@@ -36,6 +36,11 @@ impl Device {
         }
     }
 
+    /// The same under another name.
+    pub fn renamed(&self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self.clone() }
+    }
+
     /// Makes it and takes it into service. What its program has said against it is added to the complaints.
     ///
     /// # Errors

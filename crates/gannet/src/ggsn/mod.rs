@@ -5,6 +5,7 @@ mod kept;
 mod later;
 mod operate;
 mod plan;
+mod restoring;
 mod user_plane;
 mod ways;
 
@@ -268,6 +269,8 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
     }
     let tuns: Vec<String> = names.iter().map(|(_, name)| name.clone()).collect();
     user_plane::open((&name, &user_plane), machine, &config, &tuns, node)?;
+    let restoring = restoring::Restoring::new(&name, machine, &names);
+    node.add_service(Box::new(restoring)).map_err(|error| error.to_string())?;
     if let Some(keeper) = &store {
         let service = StoreService(Rc::clone(keeper));
         node.add_service(Box::new(service)).map_err(|error| format!("store: {error}"))?;

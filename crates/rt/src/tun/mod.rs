@@ -168,6 +168,13 @@ impl Tun {
         &self.name
     }
 
+    /// Somebody has deleted the device: nothing comes from it or goes to it any more, also where one of its name is made
+    /// again.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        sys::tun_is_deleted(&self.file)
+    }
+
     /// What of offloading the device cannot; `None` where it can all.
     #[must_use]
     pub const fn missing(&self) -> Option<Missing> {
