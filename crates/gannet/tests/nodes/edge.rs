@@ -23,7 +23,7 @@ pub const SOCKETS: &[Need] = &[Need::NetAdmin, NFT];
 pub const RINGS: &[Need] = &[Need::NetAdmin, NFT, Need::That(gannet_demux::bpf::missing)];
 
 const NFT: Need = Need::Program("nft");
-const VTY: &str = "127.0.0.1:4291";
+const VTY: &str = "127.0.0.1:4297";
 pub const LAN: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 2]);
 pub const PORT: u16 = 7777;
 pub const MARKER: &[u8] = b"the last one";

@@ -78,7 +78,7 @@ impl Bed {
         let ask = || {
             let mut page = Vec::new();
             // The router may not listen yet.
-            let Ok(mut stream) = TcpStream::connect(("127.0.0.1", 9291)) else { return page };
+            let Ok(mut stream) = TcpStream::connect(("127.0.0.1", 9297)) else { return page };
             stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: edge\r\nConnection: close\r\n\r\n").unwrap();
             stream.read_to_end(&mut page).unwrap();
             page
@@ -207,7 +207,7 @@ fn the_chapter() {
     assert!(sent_office > sent_stranger, "{sent_office} and {sent_stranger}");
 
     // Rules, streams and rates change while it runs; the lines for a GGSN are not of this test.
-    const OF_ROUTER: &str = "gannet vty 127.0.0.1:4291 ";
+    const OF_ROUTER: &str = "gannet vty 127.0.0.1:4297 ";
     let vty = [blocks(&chapter, ""), blocks(&chapter, "sh")].concat();
     let changes: Vec<&str> =
         vty.iter().flat_map(|block| block.lines()).filter(|line| line.starts_with(OF_ROUTER)).collect();

@@ -14,6 +14,7 @@ td,th{text-align:left;vertical-align:top;padding:.35rem .7rem .35rem 0;border-bo
 .facts th{font-weight:normal;color:var(--pale);white-space:nowrap;width:1%}
 .means{display:block;color:var(--pale);font-size:.9rem}
 .verdict{white-space:nowrap}.no{color:var(--no);font-weight:bold}.open{font-style:italic}
+.wide{overflow-x:auto;margin:1rem 0}.wide td{white-space:nowrap}
 figure{margin:1.5rem 0}img{display:block;width:100%;max-width:800px;height:auto}
 code{overflow-wrap:anywhere}";
 
@@ -44,14 +45,7 @@ pub(super) fn page(report: &Report, purpose: &str, written: &str) -> String {
             escape(&figure.caption)
         );
     }
-    // What a simulated run has besides is its time on the clock.
-    if report.machine.is_some() && !report.remarks.is_empty() {
-        page.push_str("<h2>Remarks</h2>\n<ul>\n");
-        for remark in &report.remarks {
-            let _ = writeln!(page, "<li>{}</li>", escape(remark));
-        }
-        page.push_str("</ul>\n");
-    }
+    remarks(&mut page, report);
     let _ = writeln!(
         page,
         "<h2>All numbers</h2>\n<p><a href=\"{name}.json\">{name}.json</a> has every point that was measured (<code>cells</code>: \
@@ -59,6 +53,49 @@ pub(super) fn page(report: &Report, purpose: &str, written: &str) -> String {
          of each figure (<code>figures</code>).</p>\n</html>"
     );
     page
+}
+
+/// Whether a line is a row of a table in Markdown.
+fn is_row(line: &str) -> bool {
+    line.starts_with('|')
+}
+
+/// Sentences are a list, and tables are tables.
+fn remarks(page: &mut String, report: &Report) {
+    // What a simulated run says in sentences is its time on the clock.
+    let is_told = |remark: &&String| report.machine.is_some() || remark.lines().any(is_row);
+    let mut told = report.remarks.iter().filter(is_told).peekable();
+    if told.peek().is_some() {
+        page.push_str("<h2>Remarks</h2>\n");
+    }
+    for remark in told {
+        let lines: Vec<&str> = remark.lines().filter(|line| !line.trim().is_empty()).collect();
+        for block in lines.chunk_by(|one, other| is_row(one) == is_row(other)) {
+            match block.first() {
+                Some(first) if is_row(first) => rows(page, block),
+                _ => {
+                    let _ = writeln!(page, "<p>{}</p>", escape(&block.join(" ")));
+                }
+            }
+        }
+    }
+}
+
+/// Rows of Markdown, of one table or several: the row above a rule is a head.
+fn rows(page: &mut String, rows: &[&str]) {
+    let is_rule = |row: &str| row.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '));
+    page.push_str("<div class=\"wide\"><table>\n");
+    for (index, row) in rows.iter().enumerate() {
+        if is_rule(row) {
+            continue;
+        }
+        let is_head = rows.get(index + 1).is_some_and(|next| is_rule(next));
+        let tag = if is_head { "th" } else { "td" };
+        let cells =
+            row.trim_matches('|').split('|').map(|cell| format!("<{tag}>{}</{tag}>", escape(cell.trim())));
+        let _ = writeln!(page, "<tr>{}</tr>", cells.collect::<String>());
+    }
+    page.push_str("</table></div>\n");
 }
 
 /// How it was run, as a table of names and values.

@@ -97,10 +97,17 @@ fn a_page_explains_itself() {
     report.machine =
         Some(MachineInfo { cores: 2, cpu: "A".to_owned(), kernel: "6".to_owned(), date: "D".to_owned() });
     report.remarks.push("a remark".to_owned());
+    report.remarks.push("| a | b |\n|---|---|\n| < 1 | 2 |\n\n| c |\n|---|\n| 3 |\nbehind".to_owned());
     let real = page::page(&report, PURPOSE, "today");
-    for part in
-        ["<th>paper</th>", "<td>40 %</td>", "<td>–</td>", "2 cores of A, Linux 6", "real time, D", "a remark"]
-    {
+    for part in [
+        "<th>paper</th>",
+        "<td>40 %</td>",
+        "<td>–</td>",
+        "2 cores of A, Linux 6",
+        "real time, D",
+        "<p>a remark</p>",
+        "<tr><th>a</th><th>b</th></tr>\n<tr><td>&lt; 1</td><td>2</td></tr>\n<tr><th>c</th></tr>\n<tr><td>3</td></tr>\n</table></div>\n<p>behind</p>",
+    ] {
         assert!(real.contains(part), "{part}\n{real}");
     }
 }

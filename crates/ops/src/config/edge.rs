@@ -73,8 +73,8 @@ impl Commands for EdgeRouter {
 
 impl Element for EdgeRouter {
     const NAME: &'static str = "edge";
-    const VTY_PORT: u16 = 4291;
-    const CTRL_PORT: u16 = 4292;
+    const VTY_PORT: u16 = 4297;
+    const CTRL_PORT: u16 = 4298;
 
     fn common(config: &EdgeConfig) -> &Common {
         &config.common

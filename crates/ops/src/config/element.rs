@@ -5,7 +5,7 @@ use crate::grammar::{Commands, Grammar, Problem};
 
 /// A kind of network element, as an operator sees it.
 pub trait Element: Commands {
-    /// `sgsn`, `bss`, `ggsn` or `edge`.
+    /// The word behind `gannet`: `sgsn`, `bss`, `ggsn`, `ms`, `ap` or `edge`.
     const NAME: &'static str;
     /// Where its VTY listens unless configured otherwise.
     const VTY_PORT: u16;
@@ -51,5 +51,31 @@ impl<E: Element> Grammar<E> {
         E::install(&mut grammar);
         crate::grammar::common::install_everywhere(&mut grammar);
         grammar
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Element;
+    use crate::{AccessPoint, Bss, EdgeRouter, Ggsn, MobileStation, Sgsn};
+
+    #[test]
+    fn all_elements_run_on_one_machine_with_the_ports_that_they_have_unless_configured() {
+        fn of<E: Element>() -> [u16; 3] {
+            [E::VTY_PORT, E::CTRL_PORT, E::METRICS_PORT]
+        }
+        let all = [
+            of::<Sgsn>(),
+            of::<Ggsn>(),
+            of::<Bss>(),
+            of::<MobileStation>(),
+            of::<AccessPoint>(),
+            of::<EdgeRouter>(),
+        ];
+        let mut ports = all.concat();
+        ports.sort_unstable();
+        let count = ports.len();
+        ports.dedup();
+        assert_eq!(ports.len(), count, "{all:?}");
     }
 }

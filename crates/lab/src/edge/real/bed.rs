@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 const ROUTER_CORE: &str = "0";
 const OUTER_CORE: usize = 1;
 /// Where the router's VTY is.
-const VTY: &str = "127.0.0.1:4291";
+const VTY: &str = "127.0.0.1:4297";
 const GGSN_VTY: &str = "127.0.0.1:4260";
 /// How long it may take to answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);

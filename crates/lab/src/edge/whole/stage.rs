@@ -27,7 +27,7 @@ const POOL: u32 = 1_000_000;
 /// Streams that an interface of the router may have are a few more.
 const STREAMS_MAX: u32 = 4000;
 /// Where the router's VTY is.
-const VTY: &str = "127.0.0.1:4291";
+const VTY: &str = "127.0.0.1:4297";
 const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
 /// How fast neighbours, caches and the fast path are filled, in 1/s.
 const WARM_PPS: f64 = 10_000.0;
