@@ -1,9 +1,10 @@
-//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet edge`, `gannet ap`, `gannet ms`, `gannet vty`, `gannet load`,
-//! `gannet lab`, `gannet demo`, `gannet interop`.
+//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet edge`, `gannet ap`, `gannet core`, `gannet ms`, `gannet vty`,
+//! `gannet load`, `gannet lab`, `gannet demo`, `gannet interop`.
 
 mod ap;
 mod bss;
 mod cells;
+mod core_command;
 mod edge;
 mod fleet;
 mod ggsn;
@@ -53,6 +54,8 @@ enum Command {
     Edge(node::flags::Flags),
     /// Run an access point for mobiles on Ethernet, wireless LAN or UDP
     Ap(node::flags::Flags),
+    /// Run an SGSN, a GGSN and an access point or a BSS in one process
+    Core(core_command::CoreArguments),
     /// Run mobiles of this machine, with a network device for each of their contexts
     Ms(ms::MsArguments),
     /// Run commands in a node's VTY and print their answers
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Bss(flags) => bss::run(flags),
         Command::Edge(flags) => edge::run(flags),
         Command::Ap(flags) => ap::run(flags),
+        Command::Core(arguments) => core_command::run(arguments),
         Command::Ms(arguments) => ms::run(arguments),
         Command::Vty(arguments) => vty_command::run(&arguments),
         #[cfg(feature = "lab")]

@@ -100,6 +100,38 @@ fn linked_machines_hear_each_other_in_order_and_from_the_peer_that_was_named() {
     assert_eq!(node.access().frames().free(), 64);
 }
 
+/// Two machines with sockets of their own: what one sends to the other's address arrives there, in order, from the address of the
+/// sender's socket. What is for somebody outside of the loop, or for a socket that has gone, goes through the kernel.
+#[test]
+fn machines_of_one_loop_hear_each_other_by_their_addresses() {
+    let mut node = quiet_loop(64);
+    let (one, _) = add(&mut node, Relay::new(false, true));
+    let (two, heard) = add(&mut node, Relay::new(true, true));
+    let from = node.bind_udp(one, Port(0), &local()).unwrap();
+    let to = node.bind_udp(two, Port(5), &local()).unwrap();
+    let outside = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let stranger = outside.local_addr().unwrap();
+    for number in 0..30 {
+        let order = Order::Send(Port(0), Peer::Udp(to), vec![number]);
+        assert!(node.access().command(one, order));
+    }
+    assert!(node.access().command(one, Order::Send(Port(0), Peer::Udp(stranger), b"out".to_vec())));
+    until(&mut node, |node| node.access().machine(one).unwrap().seen == 30);
+    let expected: Vec<Told> =
+        (0..30).map(|number| Told::Got(Port(5), Peer::Udp(from), vec![number])).collect();
+    assert_eq!(*heard.borrow(), expected);
+    let mut octets = [0; 9];
+    assert_eq!(outside.recv(&mut octets).unwrap(), 3);
+    assert_eq!(node.access().frames().free(), 64);
+    // The second machine's socket goes; its address is one of nobody then.
+    let other = node.bind_udp(two, Port(5), &local()).unwrap();
+    assert_ne!(other, to);
+    assert!(node.access().command(one, Order::Send(Port(0), Peer::Udp(to), b"nobody".to_vec())));
+    assert!(node.access().command(one, Order::Send(Port(0), Peer::Udp(other), b"x".to_vec())));
+    until(&mut node, |node| node.access().machine(one).unwrap().seen == 31);
+    assert_eq!(heard.borrow().len(), 31);
+}
+
 #[test]
 fn machines_that_answer_for_ever_leave_their_turn_to_the_rest() {
     let mut node = quiet_loop(64);

@@ -43,7 +43,7 @@ impl Node for EdgeNode {
     }
 
     fn shape(plan: &Plan, options: &mut LoopConfig) {
-        options.ring_frames = user_plane::ring_frames(plan.user_plane, plan.config.interfaces.len());
+        options.ring_frames += user_plane::ring_frames(plan.user_plane, plan.config.interfaces.len());
     }
 
     fn build(mut plan: Plan, _config: &ops::EdgeConfig, node: &mut EventLoop) -> Result<Self, String> {

@@ -12,6 +12,13 @@ pub struct Flags {
     /// The configuration file
     #[arg(short, long, value_name = "FILE")]
     pub config_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub process: ProcessFlags,
+}
+
+/// Those that speak of the process, not of one node in it.
+#[derive(Debug, Clone, Args)]
+pub struct ProcessFlags {
     /// Log these categories: CATEGORY[:CATEGORY…], each alone (everything) or as CATEGORY,LEVEL
     #[arg(short, long, value_name = "CATEGORIES")]
     pub debug: Option<Debug>,
@@ -32,7 +39,7 @@ pub struct Flags {
     pub check: bool,
 }
 
-impl Flags {
+impl ProcessFlags {
     /// True where a flag speaks about standard error.
     pub const fn wants_stderr(&self) -> bool {
         self.debug.is_some() || self.log_level.is_some()

@@ -1,6 +1,6 @@
 //! The targets of the log, from the configuration and the flags; and the one that VTY sessions read.
 
-use super::flags::Flags;
+use super::flags::ProcessFlags;
 use core::net::SocketAddr;
 use gannet_machine::trace::{Category, Level};
 use gannet_ops::config::{Common, LogKind, LogTarget};
@@ -20,7 +20,7 @@ impl Targets {
     ///
     /// # Errors
     /// The file, and what the operating system says.
-    pub fn set(&mut self, sink: &mut LogSink, common: &Common, flags: &Flags) -> io::Result<()> {
+    pub fn set(&mut self, sink: &mut LogSink, common: &Common, flags: &ProcessFlags) -> io::Result<()> {
         let mut fresh = Vec::new();
         let mut result = Ok(());
         for target in &common.logs {
@@ -192,9 +192,9 @@ mod tests {
     fn a_file_that_cannot_be_opened_changes_nothing() {
         let mut sink = LogSink::new(Clock::start());
         let mut targets = Targets::default();
-        let flags = <Flags as clap::Args>::augment_args(clap::Command::new("x"));
+        let flags = <ProcessFlags as clap::Args>::augment_args(clap::Command::new("x"));
         let flags =
-            <Flags as clap::FromArgMatches>::from_arg_matches(&flags.get_matches_from(["x"])).unwrap();
+            <ProcessFlags as clap::FromArgMatches>::from_arg_matches(&flags.get_matches_from(["x"])).unwrap();
         targets.set(&mut sink, &Common::default(), &flags).unwrap();
         let common = Common {
             logs: vec![LogTarget::new(LogKind::File("/nowhere/at/all".into()))],

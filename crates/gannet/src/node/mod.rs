@@ -12,32 +12,27 @@ mod reports;
 mod restart_counter;
 pub mod show;
 mod snapshot;
+mod start;
 pub mod statistics;
 pub mod store;
 pub mod streams;
 pub mod tun;
 mod vty_service;
 
-use flags::Flags;
-use gannet_machine::time::Duration;
+use flags::ProcessFlags;
 use gannet_machine::trace::{Category, Level, TraceSink};
-use gannet_ops::config::Element;
-use gannet_ops::config::{self, ConfigErrors, Listen, Loaded};
-use gannet_ops::connections::Connections;
-use gannet_ops::grammar::{CommandError, Commands, Problem};
+use gannet_ops::config::{self, Element};
+use gannet_ops::grammar::{CommandError, Commands};
 use gannet_ops::metrics::Group;
-use gannet_ops::vty::Server;
-use gannet_ops::{ctrl, metrics};
 use gannet_proto::gtp::TeidKey;
-use gannet_rt::log::LogSink;
-use gannet_rt::{Access, Clock, EventLoop, Hooks, LoopConfig};
+use gannet_rt::{Access, EventLoop, Hooks, LoopConfig};
 pub use restart_counter::{Whose, last as last_restart_counter};
 pub use snapshot::Table;
+pub use start::{Part, Prepared, run, run_all, run_with};
 use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::rc::Rc;
 
 /// The configuration of a node's element.
@@ -165,8 +160,9 @@ pub struct Running<N: Node> {
     node: N,
     config: ConfigOf<N>,
     file: PathBuf,
-    flags: Flags,
-    targets: log::Targets,
+    flags: ProcessFlags,
+    /// Those of the log, where they are this node's.
+    targets: Option<log::Targets>,
     counting: statistics::Counting,
 }
 
@@ -211,8 +207,12 @@ impl<N: Node> Running<N> {
     ) -> Result<(), CommandError> {
         let (old_common, new_common) = (N::Element::common(&self.config), N::Element::common(&new));
         if old_common.logs != new_common.logs {
-            let result = self.targets.set(access.log(), new_common, &self.flags);
-            result.map_err(|error| CommandError(format!("{error}.")))?;
+            match &mut self.targets {
+                Some(targets) => targets
+                    .set(access.log(), new_common, &self.flags)
+                    .map_err(|error| CommandError(format!("{error}.")))?,
+                None => out.push_str("The log is that of another node of this process.\n"),
+            }
         }
         let listeners = |common: &config::Common| (common.vty, common.ctrl, common.metrics);
         if listeners(old_common) != listeners(new_common) {
@@ -226,7 +226,7 @@ impl<N: Node> Running<N> {
             Ok(()) => self.config = new,
             Err(_) if old_common.logs != new_common.logs => {
                 let old = N::Element::common(&self.config);
-                let _ = self.targets.set(access.log(), old, &self.flags);
+                let _ = self.targets.as_mut().map(|targets| targets.set(access.log(), old, &self.flags));
             }
             Err(_) => {}
         }
@@ -238,7 +238,7 @@ impl<N: Node> Running<N> {
         let say = |access: &mut Access<'_>, level, text: &str| {
             text.lines().for_each(|line| access.log().line(Category::Main, level, format_args!("{line}")));
         };
-        let loaded = match load::<N>(&self.file) {
+        let loaded = match start::load::<N>(&self.file) {
             Ok(loaded) => loaded,
             Err(errors) => {
                 let text = format!("configuration not taken, all stays as it was:\n{errors}");
@@ -279,135 +279,6 @@ impl<N: Node> Hooks for Signals<N> {
 
     fn report(&mut self, access: &mut Access<'_>) {
         snapshot::log(&mut self.0.borrow_mut(), access);
-    }
-}
-
-/// With fewer mobiles a node does without huge pages: its tables would leave most of each empty.
-const FEW_MOBILES: usize = 2048;
-/// Wake-ups of a machine that have room from the start: for each mobile, at least and at most.
-const WAKE_UPS_PER_MOBILE: usize = 16;
-const WAKE_UPS: (usize, usize) = (1024, 65_536);
-
-/// How long a node may take to say goodbye.
-const FAREWELL: Duration = Duration::from_secs(2);
-
-/// Runs a node until it is told to stop.
-///
-/// # Errors
-/// A sentence for the person: the file and line of what is wrong, or what the machine does not permit. Nothing was
-/// started then.
-pub fn run<N: Node>(flags: Flags) -> Result<ExitCode, String> {
-    run_with::<N>(flags, |_, _| ())
-}
-
-/// The same, with something of its plan decided by other flags than those that all nodes have.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_with<N: Node>(
-    flags: Flags,
-    decide: impl FnOnce(&mut N::Plan, &mut Vec<String>),
-) -> Result<ExitCode, String> {
-    gannet_rt::outlive_signals();
-    let name = N::Element::NAME;
-    let file = flags.config_file.clone().ok_or_else(|| {
-        format!("no configuration: say 'gannet {name} -c FILE'; docs/examples/{name}.cfg is an example")
-    })?;
-    let loaded = load::<N>(&file).map_err(|errors| errors.to_string())?;
-    let mut remarks: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
-    let mut plan =
-        N::plan(&loaded.config, &mut remarks).map_err(|error| format!("{}: {error}", file.display()))?;
-    decide(&mut plan, &mut remarks);
-    if flags.check {
-        for remark in &remarks {
-            let _ = writeln!(io::stderr(), "{remark}");
-        }
-        gannet_rt::outln!("{}: OK", file.display());
-        return Ok(ExitCode::SUCCESS);
-    }
-    let (mobiles, heap) = (N::mobiles(&plan), N::heap(&plan));
-    if mobiles < FEW_MOBILES {
-        gannet_rt::big_pages::use_small_ones();
-    } else if heap > 0 && !gannet_rt::big_pages::reserve_heap(heap) {
-        remarks
-            .push("no huge pages for small pieces of memory, which are slower to reach for that".to_owned());
-    }
-    if flags.daemonize {
-        gannet_rt::daemonize().map_err(|error| format!("cannot go to the background: {error}"))?;
-    }
-    let clock = Clock::start();
-    let mut sink = LogSink::new(clock);
-    let mut targets = log::Targets::default();
-    let common = N::Element::common(&loaded.config);
-    targets.set(&mut sink, common, &flags).map_err(|error| error.to_string())?;
-    for remark in &remarks {
-        sink.line(Category::Main, Level::Notice, format_args!("{remark}"));
-    }
-    let (least, most) = WAKE_UPS;
-    let mut options = LoopConfig {
-        frames: N::frames(&plan),
-        timers: mobiles.saturating_mul(WAKE_UPS_PER_MOBILE).clamp(least, most),
-        shutdown_grace: FAREWELL,
-        ..LoopConfig::default()
-    };
-    N::shape(&plan, &mut options);
-    let mut node = EventLoop::new(options, clock, sink).map_err(|error| format!("event loop: {error}"))?;
-    if let Some(pcap) = &flags.pcap {
-        node.record_to(pcap).map_err(|error| error.to_string())?;
-    }
-    let server = Server::<N::Element>::new(&loaded.config).map_err(|error| in_use(&error))?;
-    let listeners = Listeners::bind::<N::Element>(&loaded.config).map_err(|error| in_use(&error))?;
-    let built = N::build(plan, &loaded.config, &mut node)?;
-    let counting = statistics::Counting::default();
-    let running = Running { node: built, config: loaded.config, file, flags, targets, counting };
-    let vty = vty_service::address_of::<N::Element>(&running.config);
-    let running = Rc::new(RefCell::new(running));
-    let service = vty_service::VtyService::new(server, Rc::clone(&running));
-    node.add_service(Box::new(service)).map_err(|error| format!("VTY: {error}"))?;
-    N::serve(&running, &mut node)?;
-    listeners.serve(&running, &mut node).map_err(|error| format!("control interface or metrics: {error}"))?;
-    let started = format_args!("gannet {name} {} runs, VTY at {vty}", env!("CARGO_PKG_VERSION"));
-    node.access().log().line(Category::Main, Level::Notice, started);
-    node.run(&mut Signals(running)).map_err(|error| error.to_string())?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Reads a configuration, and asks whether a node can be made of it.
-fn load<N: Node>(file: &Path) -> Result<Loaded<ConfigOf<N>>, ConfigErrors> {
-    let more = |config: &ConfigOf<N>| {
-        N::problems(config).iter().flat_map(|text| text.lines()).map(Problem::impossible).collect()
-    };
-    config::load_and_check::<N::Element>(file, more)
-}
-
-/// The sockets that programs ask a node at, bound before anything is built.
-struct Listeners {
-    page: Option<Connections<metrics::http::Scrape>>,
-    ctrl: Option<Connections<ctrl::Dialogue>>,
-}
-
-impl Listeners {
-    fn bind<E: Element>(config: &E::Config) -> io::Result<Self> {
-        let common = E::common(config);
-        let at = |listen: Listen, port| (listen.address, listen.port.unwrap_or(port)).into();
-        let page = common.metrics.map(|listen| {
-            Connections::bind("page of metrics", at(listen, E::METRICS_PORT), metrics::http::LIMITS)
-        });
-        let ctrl = common
-            .ctrl
-            .map(|listen| Connections::bind("control interface", at(listen, E::CTRL_PORT), ctrl::LIMITS));
-        Ok(Self { page: page.transpose()?, ctrl: ctrl.transpose()? })
-    }
-
-    /// Puts them and the reports into the loop.
-    fn serve<N: Node>(self, running: &Rc<RefCell<Running<N>>>, node: &mut EventLoop) -> io::Result<()> {
-        if let Some(page) = self.page {
-            node.add_service(Box::new(listener::Listener::new(page, Rc::clone(running))))?;
-        }
-        if let Some(ctrl) = self.ctrl {
-            node.add_service(Box::new(listener::Listener::new(ctrl, Rc::clone(running))))?;
-        }
-        node.add_service(Box::new(reports::Reports::new(Rc::clone(running))))
     }
 }
 

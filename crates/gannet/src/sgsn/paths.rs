@@ -90,7 +90,7 @@ impl Paths {
         let receives = matches!(self.ingress.backend, Backend::Auto | Backend::Xdp);
         let sends = self.output.way != OutputWay::Udp;
         let rings = self.ingress.ring_frames() + self.uplink.ring_frames();
-        options.ring_frames =
+        options.ring_frames +=
             if receives { rings } else { 0 } + if sends { self.output.ring_frames() } else { 0 };
     }
 

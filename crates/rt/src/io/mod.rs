@@ -9,6 +9,7 @@ mod receive;
 mod send;
 mod stream;
 mod tun;
+mod within;
 
 use crate::busy::Busy;
 use crate::gateway::Forwarder;
@@ -41,6 +42,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use tun::TunPort;
+use within::Within;
 
 /// A datagram on its way to a machine of this loop.
 #[derive(Debug)]
@@ -154,6 +156,7 @@ pub(crate) struct Io {
     /// When the first stream wants to connect.
     pub(crate) reconnect_at: Option<Instant>,
     bindings: Vec<Vec<Binding>>,
+    within: Within,
     /// Endpoints that have `readable` set.
     readable: VecDeque<usize>,
     /// Sockets and devices with something in their queue.
@@ -220,6 +223,7 @@ impl Io {
             streams: Vec::new(),
             reconnect_at: None,
             bindings: Vec::new(),
+            within: Within::default(),
             readable: VecDeque::with_capacity(64),
             unsent: Vec::with_capacity(64),
             messages: Messages::default(),
@@ -390,6 +394,7 @@ impl Io {
         // Room for all, so that the round allocates nothing.
         self.unsent.reserve(self.endpoints.len().saturating_sub(self.unsent.len()));
         self.readable.reserve(self.endpoints.len().saturating_sub(self.readable.len()));
+        self.know_sockets();
         Ok(index)
     }
 
@@ -403,6 +408,7 @@ impl Io {
         }
         self.readable.retain(|other| *other != index);
         self.unsent.retain(|other| *other != index);
+        self.know_sockets();
     }
 
     fn binding(&mut self, machine: usize, port: Port) -> &mut Binding {

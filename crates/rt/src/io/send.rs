@@ -59,6 +59,9 @@ impl Io {
         };
         match (&mut endpoint.kind, peer) {
             (Kind::Udp(udp), Peer::Udp(to)) => {
+                if let Some(place) = self.within.find(to, machine) {
+                    return self.hand_over(index, place, to, frame);
+                }
                 if udp.queue.is_empty() {
                     self.unsent.push(index);
                 }
