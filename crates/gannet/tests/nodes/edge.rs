@@ -53,7 +53,16 @@ impl Bed {
         }
         bed.join_near();
         bed.join_far();
+        bed.silence_far();
         bed
+    }
+
+    /// Nobody listens at the far host. Its kernel says so as often as time permits, which would be other packets on their way back.
+    fn silence_far(&self) {
+        let rules = "add table inet silent; add chain inet silent out { type filter hook output priority 0; }; \
+                     add rule inet silent out icmp type { destination-unreachable, parameter-problem } drop; \
+                     add rule inet silent out icmpv6 type { destination-unreachable, parameter-problem } drop";
+        assert_eq!(self.far.run("nft", &[rules]), "");
     }
 
     fn join_near(&self) {
