@@ -4,13 +4,13 @@
 //! [`Rule::numbered`] makes one of the other.
 
 use core::fmt;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::ops::RangeInclusive;
 use core::str::FromStr;
 use gannet_wire::id::Imsi;
 
 /// A network of either version of IP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Prefix {
     /// Any address in it.
     pub address: IpAddr,
@@ -22,18 +22,29 @@ impl Prefix {
     /// An address of the same version of IP is in it.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
-        let bits = u32::from(self.bits);
         match (self.address, address) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => {
-                let mask = u32::MAX.checked_shl(32_u32.saturating_sub(bits)).unwrap_or(0);
-                (own.to_bits() ^ other.to_bits()) & mask == 0
-            }
-            (IpAddr::V6(own), IpAddr::V6(other)) => {
-                let mask = u128::MAX.checked_shl(128_u32.saturating_sub(bits)).unwrap_or(0);
-                (own.to_bits() ^ other.to_bits()) & mask == 0
-            }
+            (IpAddr::V4(own), IpAddr::V4(other)) => (own.to_bits() ^ other.to_bits()) & self.ipv4_mask() == 0,
+            (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits() ^ other.to_bits()) & self.ipv6_mask() == 0,
             _ => false,
         }
+    }
+
+    /// The same network by its first address, and with as many bits as count: equal for any two that have the same addresses.
+    #[must_use]
+    pub fn network(&self) -> Self {
+        let (address, most) = match self.address {
+            IpAddr::V4(own) => (Ipv4Addr::from_bits(own.to_bits() & self.ipv4_mask()).into(), 32),
+            IpAddr::V6(own) => (Ipv6Addr::from_bits(own.to_bits() & self.ipv6_mask()).into(), 128),
+        };
+        Self { address, bits: self.bits.min(most) }
+    }
+
+    fn ipv4_mask(&self) -> u32 {
+        u32::MAX.checked_shl(32_u32.saturating_sub(self.bits.into())).unwrap_or(0)
+    }
+
+    fn ipv6_mask(&self) -> u128 {
+        u128::MAX.checked_shl(128_u32.saturating_sub(self.bits.into())).unwrap_or(0)
     }
 }
 
@@ -206,6 +217,21 @@ impl<N> Rule<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_network_is_its_first_address() {
+        for (text, network) in [
+            ("192.0.2.77/24", "192.0.2.0/24"),
+            ("192.0.2.77", "192.0.2.77/32"),
+            ("192.0.2.77/0", "0.0.0.0/0"),
+            ("2001:db8::77/64", "2001:db8::/64"),
+            ("2001:db8::77/0", "::/0"),
+        ] {
+            assert_eq!(text.parse::<Prefix>().unwrap().network().to_string(), network);
+        }
+        let more = |address: &str| Prefix { address: address.parse().unwrap(), bits: 200 }.network().bits;
+        assert_eq!([more("192.0.2.77"), more("2001:db8::77")], [32, 128]);
+    }
 
     #[test]
     fn subscribers_by_their_first_digits() {

@@ -1,32 +1,47 @@
 //! A discipline that takes the place of another one: what waited there leaves first, in the order in which it would have left.
 
-use crate::discipline::{Discipline, Dropped, Offered, Packet, Taken, Waiting};
+use crate::discipline::{Blocking, Discipline, Dropped, Offered, Packet, Taken, Waiting};
 use gannet_machine::Batch;
 use gannet_machine::time::Instant;
+use std::collections::BTreeSet;
 
 /// A discipline `D`, behind packets that waited in others before it.
+///
+/// `D` gives all that waits and is not blocked at any instant: its rate, if any, is that of a [`Shaped`](crate::shaped::Shaped) around
+/// this.
 #[derive(Debug)]
 pub struct Succession<T, D> {
+    /// Packets of former disciplines, of flows that are not blocked.
     former: Batch<Taken<T>>,
-    former_octets: u64,
+    /// Those of flows that are.
+    aside: Batch<Taken<T>>,
+    /// Octets of both.
+    octets: u64,
+    blocked: BTreeSet<u32>,
     inner: D,
 }
 
-impl<T, D: Discipline<T>> Succession<T, D> {
+impl<T, D: Discipline<T> + Blocking> Succession<T, D> {
     /// A discipline that succeeds no other.
     #[must_use]
     pub fn new(inner: D) -> Self {
-        Self { former: Batch::default(), former_octets: 0, inner }
+        let (former, aside) = (Batch::default(), Batch::default());
+        Self { former, aside, octets: 0, blocked: BTreeSet::new(), inner }
     }
 
-    /// What `make` gives for this one takes its place, and is empty. No packet is lost, as long as no flow is blocked. What waits
+    /// What `make` gives for this one takes its place, and is empty. No packet is lost, and flows that are blocked stay so. What waits
     /// counts as served by the discipline in which it waited.
     pub fn succeed(&mut self, now: Instant, make: impl FnOnce(&D) -> D) {
+        self.blocked.iter().for_each(|flow| self.inner.unblock(*flow));
         while let Some(taken) = self.inner.take(now) {
-            self.former_octets += u64::from(taken.packet.octets);
-            self.former.push(taken);
+            self.octets += u64::from(taken.packet.octets);
+            let is_blocked = self.blocked.contains(&taken.packet.flow);
+            let to = if is_blocked { &mut self.aside } else { &mut self.former };
+            to.push(taken);
         }
+        debug_assert_eq!(self.inner.waiting(), Waiting::default(), "nothing that waits is lost");
         self.inner = make(&self.inner);
+        self.blocked.iter().for_each(|flow| self.inner.block(*flow));
     }
 
     /// The discipline that takes packets in.
@@ -35,10 +50,21 @@ impl<T, D: Discipline<T>> Succession<T, D> {
         &self.inner
     }
 
-    /// The same, to be changed.
+    /// The same, to be changed. Flows are blocked by this succession alone.
     pub const fn inner_mut(&mut self) -> &mut D {
         &mut self.inner
     }
+}
+
+/// Takes the packets of a flow out of `all`; the others stay in their order.
+fn of_flow<T>(all: &mut Batch<Taken<T>>, flow: u32) -> Batch<Taken<T>> {
+    let (mut own, mut others) = (Batch::default(), Batch::default());
+    while let Some(taken) = all.pop() {
+        let to = if taken.packet.flow == flow { &mut own } else { &mut others };
+        to.push(taken);
+    }
+    *all = others;
+    own
 }
 
 impl<T, D: Discipline<T>> Discipline<T> for Succession<T, D> {
@@ -49,11 +75,8 @@ impl<T, D: Discipline<T>> Discipline<T> for Succession<T, D> {
 
     #[inline]
     fn take(&mut self, now: Instant) -> Option<Taken<T>> {
-        if self.former.is_empty() {
-            return self.inner.take(now);
-        }
-        let taken = self.former.pop()?;
-        self.former_octets -= u64::from(taken.packet.octets);
+        let Some(taken) = self.former.pop() else { return self.inner.take(now) };
+        self.octets -= u64::from(taken.packet.octets);
         Some(taken)
     }
 
@@ -64,8 +87,28 @@ impl<T, D: Discipline<T>> Discipline<T> for Succession<T, D> {
 
     fn waiting(&self) -> Waiting {
         let Waiting { pdus, octets } = self.inner.waiting();
-        let former = u32::try_from(self.former.len()).unwrap_or(u32::MAX);
-        Waiting { pdus: pdus.saturating_add(former), octets: octets + self.former_octets }
+        let former = u32::try_from(self.former.len() + self.aside.len()).unwrap_or(u32::MAX);
+        Waiting { pdus: pdus.saturating_add(former), octets: octets + self.octets }
+    }
+}
+
+/// One step for each packet of former disciplines; none where nothing of them waits.
+impl<T, D: Blocking> Blocking for Succession<T, D> {
+    fn block(&mut self, flow: u32) {
+        if self.blocked.insert(flow) {
+            self.inner.block(flow);
+            self.aside.append(&mut of_flow(&mut self.former, flow));
+        }
+    }
+
+    fn unblock(&mut self, flow: u32) {
+        if self.blocked.remove(&flow) {
+            self.inner.unblock(flow);
+            // A flow that was blocked has nothing else there.
+            let mut first = of_flow(&mut self.aside, flow);
+            first.append(&mut self.former);
+            self.former = first;
+        }
     }
 }
 
@@ -108,6 +151,37 @@ mod tests {
         let order: Vec<u32> = core::iter::from_fn(|| both.take(now)).map(|taken| taken.packet.item).collect();
         assert_eq!(order, [0, 1, 2, 3, 4]);
         assert_eq!((both.waiting(), both.next_conforming(now)), (Waiting::default(), None));
+    }
+
+    #[test]
+    fn a_flow_that_is_blocked_stays_so_and_leaves_first_afterwards() {
+        let now = Instant::ZERO;
+        let mut both = Succession::new(queues(1000));
+        let offer = |both: &mut Succession<_, _>, flow, item| {
+            both.offer(now, Packet { flow, octets: 100, item }, &mut |lost| panic!("{lost:?}"));
+        };
+        let take =
+            |both: &mut Succession<u32, EdgeQueues<u32>>| both.take(now).map(|taken| taken.packet.item);
+        offer(&mut both, 0, 0);
+        offer(&mut both, 1, 1);
+        offer(&mut both, 0, 2);
+        both.block(0);
+        both.succeed(now, |_| queues(1000));
+        offer(&mut both, 0, 3);
+        offer(&mut both, 1, 4);
+        assert_eq!(both.waiting(), Waiting { pdus: 5, octets: 500 });
+        // In both disciplines the other flow alone is served.
+        assert_eq!([take(&mut both), take(&mut both), take(&mut both)], [Some(1), Some(4), None]);
+        assert_eq!((both.waiting().pdus, both.next_conforming(now)), (3, None));
+        // A second change, and what is blocked while it waits in a former one.
+        both.succeed(now, |_| queues(1000));
+        both.unblock(0);
+        assert_eq!(take(&mut both), Some(0));
+        both.block(0);
+        assert_eq!((take(&mut both), both.waiting().octets), (None, 200));
+        offer(&mut both, 0, 5);
+        both.unblock(0);
+        assert_eq!([(); 4].map(|()| take(&mut both)), [Some(2), Some(3), Some(5), None]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use gannet_qos::discipline::{Blocking, Discipline, Packet, Waiting};
 use gannet_qos::edge::{Accounting, Config, EdgeQueues, Excess, QueueConfig, Service, StreamConfig};
 use gannet_qos::flow_queues::{self, CellConfig, FlowConfig, FlowQueues, Limit};
 use gannet_qos::shaped::Shaped;
+use gannet_qos::succession::Succession;
 use gannet_qos::token_bucket::Rate;
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -268,6 +269,35 @@ fn change_stream(queues: &mut EdgeQueues<u32>, now: Instant, stream: u32, to: u3
     None
 }
 
+/// The queues of an edge router behind those that were there before, as a way out has them.
+type Edges = Succession<u32, EdgeQueues<u32>>;
+
+/// Other queues take the place of these, or a stream changes in them.
+fn change_succession(both: &mut Edges, now: Instant, stream: u32, to: u32) -> Option<bool> {
+    if to.is_multiple_of(3) {
+        let kinds = [(EXACT, Excess::Present), (BUFF_SIZE, Excess::Resulting)];
+        let (buffers, excess) = kinds[(to / 3) as usize % 2];
+        both.succeed(now, |former| {
+            let mut fresh = edge_queues(buffers, excess);
+            fresh.count_on(former);
+            fresh
+        });
+        return None;
+    }
+    if to.is_multiple_of(4) {
+        // It is removed, and what it has waiting is served.
+        both.unblock(stream);
+    }
+    change_stream(both.inner_mut(), now, stream, to)
+}
+
+/// Every packet is counted once, in whichever queues it was.
+fn totals_agree(both: &Edges) {
+    let totals = both.inner().totals();
+    let within = u64::from(both.inner().waiting().pdus);
+    assert_eq!(totals.offered, totals.served + totals.drops.total() + within);
+}
+
 const EXACT: Accounting = Accounting::Exact { octets: 12_000 };
 const BUFF_SIZE: Accounting = Accounting::BuffSize { buffers: 20, octets: 500 };
 /// 400 kbit/s.
@@ -295,6 +325,24 @@ proptest! {
     fn an_edge_router_in_front_of_a_slow_line(steps in steps()) {
         let shaped = Shaped::new(Instant(5), RATE, 24, edge_queues(EXACT, Excess::Present));
         run(shaped, steps, |shaped, now, stream, to| change_stream(shaped.inner_mut(), now, stream, to));
+    }
+
+    #[test]
+    fn queues_that_succeed_each_other(steps in steps()) {
+        run(Succession::new(edge_queues(EXACT, Excess::Present)), steps, |both, now, stream, to| {
+            let blocked = change_succession(both, now, stream, to);
+            totals_agree(both);
+            blocked
+        });
+    }
+
+    #[test]
+    fn queues_that_succeed_each_other_in_front_of_a_slow_line(steps in steps()) {
+        let both = Succession::new(edge_queues(EXACT, Excess::Present));
+        let shaped = Shaped::new(Instant(5), RATE, 24, both);
+        run(shaped, steps, |shaped, now, stream, to| {
+            change_succession(shaped.inner_mut(), now, stream, to)
+        });
     }
 
     #[test]

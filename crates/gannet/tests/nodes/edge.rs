@@ -53,7 +53,16 @@ impl Bed {
         }
         bed.join_near();
         bed.join_far();
+        bed.silence_far();
         bed
+    }
+
+    /// Nobody listens at the far host. Its kernel says so as often as time permits, which would be other packets on their way back.
+    fn silence_far(&self) {
+        let rules = "add table inet silent; add chain inet silent out { type filter hook output priority 0; }; \
+                     add rule inet silent out icmp type { destination-unreachable, parameter-problem } drop; \
+                     add rule inet silent out icmpv6 type { destination-unreachable, parameter-problem } drop";
+        assert_eq!(self.far.run("nft", &[rules]), "");
     }
 
     fn join_near(&self) {
@@ -373,6 +382,16 @@ fn goes_and_comes(user_plane: &str) {
     bed.ping();
     assert!(forwarded(&bed) >= before.0 + 8);
     assert_eq!(bed.by_ring() > before.1, rings, "{}", bed.vty(&["show user-plane"]));
+
+    // It ends in order, also on the interface that has come back.
+    let mut node = bed.node.take().unwrap();
+    let held = Held::by(node.pid()).unwrap();
+    assert!(!rings || !held.is_empty(), "it had programs");
+    node.signal("TERM");
+    let status = node.wait();
+    assert!(status.success(), "{status}: {}", node.log());
+    bed.ping();
+    nothing_is_left(&bed, &held);
 }
 
 /// Packets that the router has forwarded.
@@ -392,12 +411,20 @@ fn killed(user_plane: &str) {
     assert_eq!(held.is_empty(), gannet_demux::bpf::missing().is_some(), "it had programs, where it may");
     node.signal("KILL");
     let _ = node.wait();
+    nothing_is_left(&bed, &held);
+}
+
+/// Programs and table are gone, and the kernel forwards again, each packet once.
+fn nothing_is_left(bed: &Bed, held: &Held) {
     wait_for("the end of its programs", || held.left().is_empty().then_some(()));
+    for device in ["lan", "wan"] {
+        let shown = bed.router.run("ip", &["-details", "link", "show", device]);
+        assert!(!shown.contains("prog/xdp"), "{shown}");
+    }
     wait_for("the end of the table", || {
         bed.router.run("nft", &["list", "ruleset"]).trim().is_empty().then_some(())
     });
-    // The kernel forwards again, each packet once.
-    let (forwarded, _) = transfer(&bed);
+    let (forwarded, _) = transfer(bed);
     assert_eq!(forwarded.iter().filter(|packet| packet.ends_with(MARKER)).count(), 2);
 }
 

@@ -3,6 +3,9 @@
 
 use crate::common::{said, wait_for, within};
 use crate::user_plane::{Bed, GGSN_VTY, HOST};
+use gannet_machine::time::Instant;
+use gannet_qos::discipline::{Discipline as _, Packet};
+use gannet_qos::edge::{Accounting, Config, EdgeQueues, Excess, QueueConfig, Service, StreamConfig};
 use gannet_testkit::{Case, Need};
 use std::net::{IpAddr, UdpSocket};
 use std::time::Duration;
@@ -20,6 +23,11 @@ pub const CASES: &[Case] = &[
         "streams_wait_at_a_ggsn_and_leave_by_their_services",
         &[Need::NetAdmin, Need::Program("ping")],
         downlink,
+    ),
+    (
+        "streams_of_a_ggsn_get_the_parts_of_the_component_alone",
+        &[Need::NetAdmin, Need::Program("ping")],
+        same_parts,
     ),
     ("packets_with_queues_pass_by_the_node_and_not_by_the_driver", NEEDS, beside_the_driver),
 ];
@@ -131,6 +139,132 @@ fn downlink() {
     });
     change(&bed, "qos downlink", &["rate 100000"]);
     wait_for("the drops", || bed.ggsn("show drops").contains("ggsn_context_gone").then_some(()));
+}
+
+/// The streams of figure 6 of the edge QoS study: octets of a packet, and kbit/s that are reserved and sent.
+const STREAMS: [(u32, u32, u32); 9] = [
+    (1000, 150, 150),
+    (200, 100, 100),
+    (500, 100, 500),
+    (500, 200, 500),
+    (1000, 150, 150),
+    (200, 200, 200),
+    (1000, 0, 500),
+    (200, 0, 500),
+    (500, 0, 500),
+];
+/// Octets of the queue's buffers, and kbit/s that they stand for.
+const POOL: u32 = 50_000;
+const LINK_KBPS: u32 = 2000;
+/// What a stream has of the buffers by what is reserved for it.
+const fn allocation((_, reserved_kbps, _): (u32, u32, u32)) -> u32 {
+    POOL / LINK_KBPS * reserved_kbps
+}
+/// Octets of the headers of UDP and IPv4.
+const HEADERS: u32 = 28;
+/// Packets that are sent in one go: no queue before the node is full by then.
+const AT_ONCE: usize = 60;
+
+/// When packets come, by their streams, from different phases: three times as much as the buffers take.
+fn arrivals() -> Vec<usize> {
+    let mut all = Vec::new();
+    for (place, (octets, _, kbps)) in STREAMS.into_iter().enumerate() {
+        let gap_us = octets * 8000 / kbps;
+        let first = gap_us * u32::try_from(place).unwrap() / 9;
+        all.extend((0..).map(|n| first + n * gap_us).take_while(|at| *at < 400_000).map(|at| (at, place)));
+    }
+    all.sort_unstable();
+    all.into_iter().map(|(_, place)| place).collect()
+}
+
+/// Octets of each stream that the component takes in, of which the first packet leaves at once.
+fn component(arrivals: &[usize]) -> [u32; 9] {
+    let queue = QueueConfig {
+        buffers: Accounting::Exact { octets: POOL },
+        rate: 1,
+        weight: 50,
+        excess: Excess::Present,
+    };
+    let mut queues = EdgeQueues::new(Config { streams_max: 9, expedited: queue, assured: queue }).unwrap();
+    for (flow, of) in (0..).zip(STREAMS) {
+        let service = if of.1 > 0 { Service::Assured } else { Service::BestEffort };
+        let config = StreamConfig { service, rate: 0, burst: allocation(of) };
+        queues.configure(Instant(0), flow, &config).unwrap();
+    }
+    let mut accepted = [0; 9];
+    for (number, place) in arrivals.iter().enumerate() {
+        let (octets, flow) = (STREAMS[*place].0, u32::try_from(*place).unwrap());
+        let packet = Packet { flow, octets, item: () };
+        let offered = queues.offer(Instant(0), packet, &mut |_| ());
+        accepted[*place] += if offered.accepted { octets } else { 0 };
+        if number == 0 {
+            queues.take(Instant(0)).unwrap();
+        }
+    }
+    accepted
+}
+
+/// A rate is a part of the buffers. On a line that is all but closed each stream gets the same part of them, through the GGSN, as the
+/// component alone gives it for the same packets; and all that was taken in leaves.
+fn same_parts() {
+    let (mut rules, mut queues) =
+        (String::new(), format!("  qos downlink\n   rate 1\n   overhead 1000\n   pool af {POOL}\n"));
+    for (number, of) in (1..).zip(STREAMS) {
+        let port = 5100 + number;
+        rules += &format!(" rule {number} in gi protocol udp source-port {port} stream s{number}\n");
+        let service =
+            if of.1 > 0 { format!("af rate 0 burst {}", allocation(of)) } else { "be rate 0".to_owned() };
+        queues += &format!("   stream s{number} {service}\n");
+    }
+    let mut bed = Bed::new("generic");
+    bed.start_ggsn([&rules, &queues]);
+    bed.start_mobile();
+    let mobile = bed.mobile(false);
+    let packets = arrivals();
+    let shown = || [1, 2, 3, 4, 5, 6, 7, 8, 9].map(|n| stream(&bed, "downlink", &format!("s{n}")));
+    let arrive = |part: &[usize], so_far: usize| {
+        let part = part.to_vec();
+        let sending = within(&bed.host, move || {
+            // One core, so that none overtakes another.
+            gannet_rt::pin_to_core(0).unwrap();
+            let sockets: Vec<UdpSocket> =
+                (5101..=5109).map(|port| UdpSocket::bind((HOST, port)).unwrap()).collect();
+            for place in part {
+                let payload = vec![0; usize::try_from(STREAMS[place].0 - HEADERS).unwrap()];
+                assert_eq!(sockets[place].send_to(&payload, (mobile, 7000)).unwrap(), payload.len());
+            }
+        });
+        sending.join().unwrap();
+        wait_for("the packets at their queues", || {
+            let offered: u64 = shown().iter().flatten().sum();
+            (offered == so_far as u64).then_some(())
+        });
+    };
+    // The first one leaves at once, so that the others are as late as they can be.
+    arrive(&packets[..1], 1);
+    wait_for("the first packet", || (shown().iter().map(|[sent, ..]| sent).sum::<u64>() == 1).then_some(()));
+    let mut so_far = 1;
+    for part in packets[1..].chunks(AT_ONCE) {
+        so_far += part.len();
+        arrive(part, so_far);
+    }
+    let counts = shown();
+    // A packet that has left meanwhile, some 10 s after the one before it, has made room for less than two others.
+    let left: u64 = counts.iter().map(|[sent, ..]| sent).sum::<u64>() - 1;
+    for (place, wanted) in component(&packets).into_iter().enumerate() {
+        let [sent, _, waits] = counts[place];
+        let octets = (sent + waits) * u64::from(STREAMS[place].0);
+        assert!(
+            octets.abs_diff(wanted.into()) <= left * 2000,
+            "s{}: {octets} octets beside {wanted} of the component; {left} have left: {counts:?}",
+            place + 1
+        );
+    }
+    assert!(counts[6..].iter().all(|[_, dropped, _]| *dropped > 0), "more came than has room: {counts:?}");
+    change(&bed, "qos downlink", &["rate 100000"]);
+    wait_for("the end of the queues", || shown().iter().all(|[_, _, waits]| *waits == 0).then_some(()));
+    let accepted = counts.map(|[sent, _, waits]| sent + waits);
+    assert_eq!(shown().map(|[sent, ..]| sent), accepted, "none is lost that was taken in");
 }
 
 fn beside_the_driver() {

@@ -5,11 +5,11 @@
 //! counted by callgrind over the example `edge_cost`, which runs the same loop: the difference of two runs by the difference of their
 //! packets, less what the loop takes without the component.
 //!
-//! Beside it stand whole forwarders: `gannet edge`, the kernel, the kernel with HTB, and a program at the driver. What HTB adds to the
-//! kernel's forwarding is the difference of both in the same round.
+//! Beside it stand whole forwarders: `gannet edge` by packet sockets and by `AF_XDP`, the kernel, the kernel with HTB, and a program at the
+//! driver. What HTB adds to the kernel's forwarding is the difference of both in the same round.
 
 use super::sets::verdict;
-use super::whole::{self, Candidate, Forwards, Spent};
+use super::whole::{self, By, Candidate, Forwards, Spent};
 use crate::figure::{Curve, Figure, Panel, Point, Scale, Style};
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_most};
@@ -35,13 +35,18 @@ const fn candidate(name: &'static str, forwards: Forwards) -> Candidate {
     Candidate { name, forwards, destinations: 9 }
 }
 
-const EDGE: Candidate = candidate("gannet-edge", Forwards::Edge { queues: true, flows: None });
-const EDGE_WITHOUT: Candidate =
-    candidate("gannet-edge-no-queues", Forwards::Edge { queues: false, flows: None });
+const fn edge(name: &'static str, queues: bool, by: By) -> Candidate {
+    candidate(name, Forwards::Edge { queues, flows: None, by })
+}
+
+const EDGE: Candidate = edge("gannet-edge", true, By::Sockets);
+const EDGE_WITHOUT: Candidate = edge("gannet-edge-no-queues", false, By::Sockets);
+const EDGE_XDP: Candidate = edge("gannet-edge-xdp", true, By::Rings);
+const EDGE_XDP_WITHOUT: Candidate = edge("gannet-edge-xdp-no-queues", false, By::Rings);
 const KERNEL: Candidate = candidate("ip-forward", Forwards::Kernel { htb: false });
 const HTB: Candidate = candidate("ip-forward-htb", Forwards::Kernel { htb: true });
 const DRIVER: Candidate = candidate("xdp-redirect", Forwards::Driver);
-const FORWARDERS: [Candidate; 5] = [EDGE, EDGE_WITHOUT, KERNEL, HTB, DRIVER];
+const FORWARDERS: [Candidate; 7] = [EDGE, EDGE_WITHOUT, EDGE_XDP, EDGE_XDP_WITHOUT, KERNEL, HTB, DRIVER];
 
 /// The component with its streams and the order in which their packets come.
 #[derive(Debug)]
@@ -199,6 +204,8 @@ pub fn run(options: &Options) -> Result<Report, String> {
         if all.iter().all(|cost| cost.instructions.is_some()) { "callgrind" } else { "not counted" };
     report.parameter("instructions", counted);
     report.cells.extend(all.iter().map(cell));
+    report.parameter("gannet-edge, gannet-edge-no-queues", "user-plane socket");
+    report.parameter("gannet-edge-xdp, gannet-edge-xdp-no-queues", "user-plane xdp");
     let spent = whole::measure(&FORWARDERS, options, &mut report)?;
     report.verdicts = verdicts(&all);
     report.verdicts.push(beside_htb(&all, &spent));
@@ -320,13 +327,15 @@ fn beyond(all: &[Spent], more: &Candidate, less: &Candidate) -> Samples {
     of(more).minus(&of(less))
 }
 
-/// For a person: what queues add to a forwarder.
+/// For a person: what queues add to a forwarder, and what one costs beyond another.
 fn added(all: &[Spent]) -> String {
     let mut text =
-        "| what queues add, of the same round | ns a packet, median [min..max] |\n|---|---|\n".to_owned();
+        "| what is added, of the same round | ns a packet, median [min..max] |\n|---|---|\n".to_owned();
     for (name, more, less) in [
         ("HTB with two classes to ip_forward", &HTB, &KERNEL),
-        ("the queues to gannet edge", &EDGE, &EDGE_WITHOUT),
+        ("the queues to gannet edge by packet sockets", &EDGE, &EDGE_WITHOUT),
+        ("the queues to gannet edge by AF_XDP", &EDGE_XDP, &EDGE_XDP_WITHOUT),
+        ("gannet edge by AF_XDP with queues to ip_forward with HTB", &EDGE_XDP, &HTB),
     ] {
         let ns = beyond(all, more, less);
         text += &format!("| {name} | {:.0} [{:.0}..{:.0}] |\n", ns.median(), ns.min(), ns.max());
@@ -411,7 +420,10 @@ mod tests {
         );
         assert_eq!(beside_htb(&costs(401.0), &all).holds, Some(false));
         assert_eq!(beside_htb(&costs(20.0), &all[..1]).holds, None);
-        assert!(added(&all).contains("| the queues to gannet edge | – [–..–] |"), "{}", added(&all));
+        for name in ["packet sockets", "AF_XDP"] {
+            let row = format!("| the queues to gannet edge by {name} | – [–..–] |");
+            assert!(added(&all).contains(&row), "{}", added(&all));
+        }
     }
 
     #[test]

@@ -3,13 +3,13 @@
 
 use super::cost::component_ns;
 use super::sets::{percent, verdict};
-use super::whole::{self, Candidate, Forwards, Spent};
+use super::whole::{self, By, Candidate, Forwards, Spent};
 use crate::report::{Options, Report, Verdict, at_least, at_most};
 
 /// With the fast path that it has by itself.
-const FAST: Forwards = Forwards::Edge { queues: true, flows: None };
+const FAST: Forwards = Forwards::Edge { queues: true, flows: None, by: By::Sockets };
 /// With a fast path of two flows, so that the rules are asked for nearly each packet.
-const SLOW: Forwards = Forwards::Edge { queues: true, flows: Some(2) };
+const SLOW: Forwards = Forwards::Edge { queues: true, flows: Some(2), by: By::Sockets };
 
 const fn candidate(name: &'static str, forwards: Forwards, destinations: u32) -> Candidate {
     Candidate { name, forwards, destinations }
@@ -33,6 +33,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
         "one for each destination, by its address; as many flows; streams as many, but 4,000 at most",
     );
     report.parameter("slow path", "a fast path of two flows");
+    report.parameter("gannet edge", "user-plane socket");
     let component = component_ns(options)?;
     report.parameter("the component alone", format!("{component:.1} ns a packet with 9 streams"));
     let all = whole::measure(&CANDIDATES, options, &mut report)?;

@@ -1,5 +1,5 @@
 //! `ggsn-cost`: T-PDUs that a GGSN forwards by second of processor time, by `gannet ggsn` at the driver and with TUN
-//! devices, and by osmo-ggsn.
+//! devices, and by osmo-ggsn. And what queues of streams cost a T-PDU of the downlink.
 //!
 //! | file | what |
 //! |---|---|
@@ -21,14 +21,17 @@ use std::time::Duration;
 use traffic::{PAYLOAD, Way};
 
 /// Who is measured. Claims are about the first two beside the third, with as many contexts as osmo-ggsn can have.
-const CANDIDATES: [Candidate; 5] = [
+const CANDIDATES: [Candidate; 6] = [
     Candidate { name: "gannet-xdp", forwards: Forwards::GannetXdp, contexts: 1000 },
     Candidate { name: "gannet-tun", forwards: Forwards::GannetTun, contexts: 1000 },
     Candidate { name: "osmo-ggsn", forwards: Forwards::Osmo, contexts: 1000 },
     Candidate { name: "gannet-xdp-10000", forwards: Forwards::GannetXdp, contexts: 10_000 },
     Candidate { name: "gannet-tun-10000", forwards: Forwards::GannetTun, contexts: 10_000 },
+    Candidate { name: "gannet-tun-queues", forwards: Forwards::GannetTunQueues, contexts: 1000 },
 ];
+const TUN: usize = 1;
 const OSMO: usize = 2;
+const QUEUES: usize = 5;
 
 /// What is claimed: a candidate's place, and what it is to be as a multiple of osmo-ggsn's.
 const CLAIMS: [(usize, f64); 2] = [(0, 3.0), (1, 1.5)];
@@ -60,6 +63,8 @@ struct OfWay {
     per_cpu_second: [Samples; RATES.len()],
     pps: [Samples; RATES.len()],
     lost: [Samples; RATES.len()],
+    /// Processor time by T-PDU, in ns.
+    ns: [Samples; RATES.len()],
 }
 
 /// Both ways, in the order of [`Way::BOTH`].
@@ -113,7 +118,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
     report.parameter("T-PDU", format!("{PAYLOAD} octets of UDP's payload"));
     report.parameter("cores", "the GGSN and what its devices receive on one, sender and sink on the other");
     report.verdicts = verdicts(&all);
-    report.remarks.push(table(&all));
+    report.remarks.extend([table(&all), added(&all)]);
     Ok(report)
 }
 
@@ -166,6 +171,7 @@ impl OfWay {
             (&mut self.per_cpu_second, measured.per_cpu_second()),
             (&mut self.pps, measured.pps()),
             (&mut self.lost, measured.lost()),
+            (&mut self.ns, measured.ns()),
         ] {
             if let Some(samples) = samples.get_mut(rate) {
                 samples.push(value);
@@ -228,6 +234,25 @@ fn thousands(of: &Samples) -> String {
     format!("{median:.0} [{min:.0}..{max:.0}] thousand")
 }
 
+/// For a person: what queues of streams add to a T-PDU with TUN devices, of the same round at the highest rate. On the uplink there are
+/// none: what stands there is how far two runs of the same are apart.
+fn added(all: &[Both]) -> String {
+    let mut text =
+        "| what `qos downlink` adds to gannet-tun, of the same round | ns a T-PDU, median [min..max] | of its T-PDU |\n|---|---|---|\n".to_owned();
+    for (of_way, way) in Way::BOTH.into_iter().enumerate() {
+        let of = |place: usize| all.get(place).and_then(|both| both.get(of_way));
+        let (Some(with), Some(without)) = (of(QUEUES), of(TUN)) else { continue };
+        let ([.., with], [.., without]) = (&with.ns, &without.ns);
+        let ns = with.minus(without);
+        if !ns.is_empty() {
+            let part = ns.median() / without.median() * 100.0;
+            let [median, min, max] = [ns.median(), ns.min(), ns.max()];
+            text += &format!("| {} | {median:.0} [{min:.0}..{max:.0}] | {part:.1} % |\n", way.name());
+        }
+    }
+    text
+}
+
 /// What was measured, by candidate, way and rate.
 fn table(all: &[Both]) -> String {
     let mut text =
@@ -287,6 +312,17 @@ mod tests {
         let names: Vec<_> = verdicts(&all).into_iter().map(|verdict| verdict.name).collect();
         assert_eq!(names[..2], ["gannet-xdp, uplink", "gannet-xdp, downlink"]);
         assert!(verdicts(&all)[0].ours.starts_with("3.10: 310 [155..620] thousand beside 100 [50..200]"));
+    }
+
+    #[test]
+    fn what_queues_add_is_of_the_same_round() {
+        let mut all = fake([[310e3; 2], [200e3; 2], [100e3; 2]]);
+        assert!(added(&all).lines().count() == 2, "{}", added(&all));
+        all.extend(fake([[1.0; 2], [1.0; 2], [200e3, 160e3]]));
+        // 10,000, 5000 and 2500 ns become 12,500, 6250 and 3125.
+        let text = added(&all);
+        assert!(text.contains("| uplink | 0 [0..0] | 0.0 % |"), "{text}");
+        assert!(text.contains("| downlink | 1250 [625..2500] | 25.0 % |"), "{text}");
     }
 
     #[test]

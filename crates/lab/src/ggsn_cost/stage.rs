@@ -15,6 +15,12 @@ const FIRST_OF_MOBILES: &str = "198.18.0.1/16";
 /// What comes before the devices in the log of a GGSN that forwards at the driver.
 const AT_THE_DRIVER: &str = "user data is forwarded at the driver: ";
 
+/// Streams of a GGSN with queues.
+const STREAMS: u32 = 9;
+/// Queues of a line that is faster than any load, with what Gn adds to a T-PDU.
+const QUEUES: &str =
+    "  qos downlink\n   rate 10000000\n   overhead 78\n   pool ef 1000000\n   pool af 1000000\n";
+
 /// What forwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forwards {
@@ -22,6 +28,8 @@ pub enum Forwards {
     GannetXdp,
     /// `gannet ggsn` with `user-plane tun`.
     GannetTun,
+    /// The same with `qos downlink`: queues of streams that are never full.
+    GannetTunQueues,
     /// osmo-ggsn, with a TUN device.
     Osmo,
 }
@@ -40,20 +48,45 @@ pub struct Candidate {
 impl Candidate {
     /// Its configuration. Echo Requests would come to nobody: the SGSN's ports are open only when it sends.
     fn config(&self, state: &Path, gi: &str) -> String {
-        let (log, user_plane, interface) = match self.forwards {
-            Forwards::GannetXdp => (true, " user-plane xdp\n".to_owned(), format!("  gi-interface {gi}\n")),
-            Forwards::GannetTun => (true, " user-plane tun\n".to_owned(), String::new()),
-            Forwards::Osmo => (false, String::new(), String::new()),
+        let nothing = String::new;
+        let (of_ggsn, of_apn) = match self.forwards {
+            Forwards::GannetXdp => (" user-plane xdp\n".to_owned(), format!("  gi-interface {gi}\n")),
+            Forwards::GannetTun => (" user-plane tun\n".to_owned(), nothing()),
+            Forwards::GannetTunQueues => {
+                let (rules, queues) = queues(self.contexts);
+                (format!(" user-plane tun\n{rules}"), queues)
+            }
+            Forwards::Osmo => (nothing(), nothing()),
         };
-        let log = if log { "log stderr\n logging level set-all notice\n" } else { "" };
+        let is_ours = self.forwards != Forwards::Osmo;
+        let log = if is_ours { "log stderr\n logging level set-all notice\n" } else { "" };
         format!(
-            "{log}ggsn ggsn0\n gtp state-dir {}\n gtp bind-ip {}\n no echo-interval\n{user_plane} apn internet\n  \
-             gtpu-mode tun\n  tun-device apn0\n{interface}  type-support v4\n  ip prefix dynamic {MOBILES}\n  \
+            "{log}ggsn ggsn0\n gtp state-dir {}\n gtp bind-ip {}\n no echo-interval\n{of_ggsn} apn internet\n  \
+             gtpu-mode tun\n  tun-device apn0\n{of_apn}  type-support v4\n  ip prefix dynamic {MOBILES}\n  \
              ip ifconfig {FIRST_OF_MOBILES}\n  no shutdown\n default-apn internet\n no shutdown ggsn\nline vty\n no login\n",
             state.display(),
             address::GN_GGSN,
         )
     }
+}
+
+/// Rules and downlink queues of nine streams with the services of figure 6 of the edge QoS study, each of a ninth of the subscribers.
+/// Nothing is reserved or queued that the load comes near.
+fn queues(contexts: u32) -> (String, String) {
+    let (mut rules, mut queues) = (String::new(), QUEUES.to_owned());
+    for stream in 0..STREAMS {
+        let [first, last] = [stream, stream + 1].map(|part| contexts * part / STREAMS);
+        let last = contexts::imsi(last.saturating_sub(1).max(first));
+        rules += &format!(" subscriber-group g{stream}\n  imsi {}-{last}\n", contexts::imsi(first));
+        rules += &format!(" rule {} in gi group g{stream} stream s{stream}\n", stream + 1);
+        let service = match stream {
+            0 | 1 => "ef rate 400000 burst 100000",
+            2..=5 => "af rate 400000",
+            _ => "be rate 0",
+        };
+        queues += &format!("   stream s{stream} {service}\n");
+    }
+    (rules, queues)
 }
 
 fn text(error: impl core::fmt::Display) -> String {
@@ -208,6 +241,30 @@ mod tests {
         let osmo = lines(Forwards::Osmo);
         assert!(!osmo.contains("user-plane") && !osmo.contains("gi-interface"));
         assert!(lines(Forwards::GannetXdp).contains("\n  gi-interface i0\n"));
-        assert!(lines(Forwards::GannetTun).contains("\n user-plane tun\n"));
+        let tun = lines(Forwards::GannetTun);
+        assert!(tun.contains("\n user-plane tun\n") && !tun.contains("qos"));
+    }
+
+    #[test]
+    fn each_subscriber_is_in_one_group_and_each_group_has_a_stream() {
+        let candidate = Candidate { forwards: Forwards::GannetTunQueues, contexts: 1000, ..XDP };
+        let config = candidate.config(Path::new("/s"), "i0");
+        assert!(
+            config.contains("\n user-plane tun\n subscriber-group g0\n  imsi 001010000000000-"),
+            "{config}"
+        );
+        let ranges: Vec<gannet_proto::flow_rule::ImsiRange> = config
+            .lines()
+            .filter_map(|line| line.strip_prefix("  imsi "))
+            .map(|range| range.parse().unwrap())
+            .collect();
+        for number in 0..1000 {
+            let imsi = contexts::imsi(number).parse().unwrap();
+            assert_eq!(ranges.iter().filter(|range| range.contains(imsi)).count(), 1, "{number}");
+        }
+        for stream in 0..9 {
+            assert!(config.contains(&format!(" in gi group g{stream} stream s{stream}\n")), "{config}");
+            assert_eq!(config.matches(&format!("\n   stream s{stream} ")).count(), 1);
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 mod classifier;
 pub(crate) mod header;
+mod rule_index;
 mod rules;
 mod way_out;
 

@@ -1,6 +1,7 @@
 //! The rule base: which stream a packet belongs to, first match in the order of the rules' numbers.
 
 use super::header::Flow;
+use super::rule_index::RuleIndex;
 use core::ops::RangeInclusive;
 use gannet_proto::flow_rule::{self, Outcome};
 use std::collections::BTreeMap;
@@ -53,33 +54,50 @@ fn holds(rule: &Rule, flow: &Flow) -> bool {
 
 /// Rules by their numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RuleBase(BTreeMap<u32, Rule>);
+pub struct RuleBase {
+    rules: BTreeMap<u32, Rule>,
+    index: RuleIndex,
+}
 
 impl RuleBase {
     /// Puts a rule at its number, in the place of the one that was there.
     pub fn set(&mut self, number: u32, rule: Rule) {
-        self.0.insert(number, rule);
+        self.remove(number);
+        self.index.insert(number, &rule);
+        self.rules.insert(number, rule);
     }
 
     /// Takes the rule at a number away.
     pub fn remove(&mut self, number: u32) {
-        self.0.remove(&number);
+        if let Some(rule) = self.rules.remove(&number) {
+            self.index.remove(number, &rule);
+        }
     }
 
     /// Keeps only the rules for which `keep` is true, and lets it change them.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&mut Rule) -> bool) {
-        self.0.retain(|_, rule| keep(rule));
+        self.rules.retain(|_, rule| keep(rule));
+        self.index = RuleIndex::default();
+        self.rules.iter().for_each(|(number, rule)| self.index.insert(*number, rule));
     }
 
     /// All, in their order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Rule)> {
-        self.0.iter().map(|(number, rule)| (*number, rule))
+        self.rules.iter().map(|(number, rule)| (*number, rule))
     }
 
-    /// The slow path: asks each rule, and takes O(rules).
+    /// The slow path. It asks the rules that the packet's addresses and ports permit, and those that name neither a prefix nor a
+    /// single port: O(rules) where all are such.
     #[must_use]
     pub fn verdict(&self, flow: &Flow) -> Verdict {
-        self.0.values().find(|rule| holds(rule, flow)).map_or(Verdict::DEFAULT, Verdict::of)
+        let mut found: Option<(u32, &Rule)> = None;
+        for list in self.index.lists(flow) {
+            let ahead = |number: &&u32| found.is_none_or(|(first, _)| **number < first);
+            let rules = list.iter().take_while(ahead).filter_map(|number| self.rules.get_key_value(number));
+            let first = rules.map(|(number, rule)| (*number, rule)).find(|(_, rule)| holds(rule, flow));
+            found = first.or(found);
+        }
+        found.map_or(Verdict::DEFAULT, |(_, rule)| Verdict::of(rule))
     }
 }
 

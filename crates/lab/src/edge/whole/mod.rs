@@ -3,7 +3,7 @@
 mod sender;
 mod stage;
 
-pub use stage::{Candidate, Forwards, PAYLOAD};
+pub use stage::{By, Candidate, Forwards, PAYLOAD};
 
 use crate::demo::is_installed;
 use crate::forwarding::Measured;
@@ -101,7 +101,7 @@ pub fn measure(
         let name = spent.candidate.name;
         let mut stage = match Stage::start(&spent.candidate, number, &options.out, &stop) {
             Ok(stage) => stage,
-            Err(why) if spent.candidate.forwards == (Forwards::Kernel { htb: true }) => {
+            Err(why) if spent.candidate.forwards.may_be_missing() => {
                 report.remarks.push(format!("{name} was not measured: {why}"));
                 stages.push(None);
                 continue;

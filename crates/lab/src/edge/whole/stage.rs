@@ -41,6 +41,8 @@ pub enum Forwards {
         queues: bool,
         /// Flows that its fast path may remember, where not as many as it has by itself.
         flows: Option<u32>,
+        /// How its packets come and leave.
+        by: By,
     },
     /// The kernel; with HTB of two classes where it is so.
     Kernel {
@@ -49,6 +51,32 @@ pub enum Forwards {
     },
     /// A program at the driver with `XDP_REDIRECT`.
     Driver,
+}
+
+/// How packets come to `gannet edge` and leave it. Fixed, so that results of two machines are of the same way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// By packet sockets.
+    Sockets,
+    /// By `AF_XDP`, on both interfaces; it does not start where one of them refuses that.
+    Rings,
+}
+
+impl By {
+    /// In the words of its configuration.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Sockets => "socket",
+            Self::Rings => "xdp",
+        }
+    }
+}
+
+impl Forwards {
+    /// Not every machine can: it has no HTB, or its devices refuse `AF_XDP`.
+    pub const fn may_be_missing(self) -> bool {
+        matches!(self, Self::Kernel { htb: true } | Self::Edge { by: By::Rings, .. })
+    }
 }
 
 /// A forwarder that is measured.
@@ -74,12 +102,13 @@ fn destination(number: u32) -> Ipv4Addr {
 
 /// The configuration of `gannet edge`: streams of the services as in figure 6, each with its rule.
 fn edge_config(candidate: &Candidate, [lan, wan]: [&str; 2]) -> String {
-    let (queues, flows) = match candidate.forwards {
-        Forwards::Edge { queues, flows } => (queues, flows),
-        _ => (false, None),
+    let (queues, flows, by) = match candidate.forwards {
+        Forwards::Edge { queues, flows, by } => (queues, flows, by),
+        _ => (false, None, By::Sockets),
     };
     let mut lines =
         vec!["log stderr".to_owned(), " logging level set-all notice".to_owned(), "edge".to_owned()];
+    lines.push(format!(" user-plane {}", by.word()));
     lines.extend(flows.map(|flows| format!(" flows {flows}")));
     lines.extend([format!(" interface {lan}"), format!(" interface {wan}")]);
     let streams = candidate.destinations.min(STREAMS_MAX);
@@ -299,11 +328,12 @@ mod tests {
 
     #[test]
     fn each_destination_has_its_rule_and_a_stream_that_is_there() {
-        let queues = Forwards::Edge { queues: true, flows: None };
+        let queues = Forwards::Edge { queues: true, flows: None, by: By::Rings };
         for destinations in [9, 10, 4000, 10_000] {
             let candidate = Candidate { name: "edge", forwards: queues, destinations };
             let config = edge_config(&candidate, ["lan", "wan"]);
             assert_eq!(config.matches("\n rule ").count(), destinations as usize);
+            assert_eq!(config.matches("\n user-plane xdp\n").count(), 1);
             let streams: Vec<&str> =
                 config.lines().filter_map(|line| line.strip_prefix("  stream ")?.split(' ').next()).collect();
             assert_eq!(streams.len(), destinations.min(STREAMS_MAX) as usize);
@@ -313,11 +343,11 @@ mod tests {
         }
         let small = Candidate {
             name: "slow",
-            forwards: Forwards::Edge { queues: false, flows: Some(2) },
+            forwards: Forwards::Edge { queues: false, flows: Some(2), by: By::Sockets },
             destinations: 9,
         };
         let config = edge_config(&small, ["lan", "wan"]);
-        assert!(config.contains("\n flows 2\n") && !config.contains("rate"), "{config}");
+        assert!(config.contains("\n user-plane socket\n flows 2\n") && !config.contains("rate"), "{config}");
         assert!(config.contains("\n rule 9 to 198.19.0.9/32 best-effort\n"), "{config}");
     }
 
