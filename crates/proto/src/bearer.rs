@@ -162,6 +162,8 @@ pub enum Output {
 pub enum Order {
     /// Cells in another order of preference, by their index. Those that are not named come after them and are alike.
     Prefer(Vec<u16>),
+    /// Cells of a link, whichever they are, before those of the others. Among each the order of preference stays.
+    PreferLink(u16),
     /// A link carries payloads of so many octets.
     SetMtu {
         /// Which link.

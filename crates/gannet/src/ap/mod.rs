@@ -91,7 +91,7 @@ impl Node for AccessPoint {
         for (link, number) in links.iter().zip(0..) {
             links::attach(node, (machine, bearer_port(number)), link, End::AccessPoint)?;
         }
-        Watch::start(node, machine, &links)?;
+        Watch::start(node, machine, &links, |_, _| None)?;
         node.access().command(machine, Command::Start);
         Ok(Self { machine })
     }

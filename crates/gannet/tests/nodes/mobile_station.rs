@@ -318,6 +318,7 @@ fn orders() {
     world.wait_until_gone("gprs1");
     for (words, why) in [
         (&["--mobile", "4", "attach"][..], "There is no mobile 4; there are 3."),
+        (&["prefer", "configured"], "The mobiles have cells of their own, and no access point."),
         (&["fly"], "That is no command; 'gannet ms ctl --help' lists them."),
         (&["activate", "nothing"], "No context is called 'nothing'; there is gprs, other."),
         (&["deactivate", "gprs"], "Mobile 1 has no PDP context 'gprs' at the moment."),
@@ -329,6 +330,33 @@ fn orders() {
     let error = world.ask(&["--json", "fly"]).unwrap_err();
     let error: serde_json::Value = serde_json::from_str(&error).unwrap();
     assert!(error["error"].as_str().unwrap().starts_with("That is no command"));
+}
+
+/// Other orders of access points, and what is said against some.
+fn preferences(world: &World, cell: impl Fn(&World, u64)) {
+    for (words, number) in [
+        (&["prefer", "udp", "203.0.113.2", "34997"][..], 1),
+        (&["prefer", "configured"], 0),
+        (&["prefer", "cell", "001", "01", "1", "0", "2"], 1),
+        (&["prefer", "ethernet", "bear0"], 0),
+    ] {
+        world.ctl(words);
+        cell(world, number);
+    }
+    for (words, why) in [
+        (
+            &["prefer", "ethernet", "bear9"][..],
+            "There is no bearer ethernet bear9; there is ethernet bear0, udp 203.0.113.2 34997.",
+        ),
+        (
+            &["prefer", "cell", "001", "01", "1", "0", "9"],
+            "of an access point; there is 001-01-1-0-1, 001-01-1-0-2.",
+        ),
+        (&["prefer"], "That is no command"),
+    ] {
+        let error = world.ask(words).unwrap_err();
+        assert!(error.contains(why), "{words:?}: {error}");
+    }
 }
 
 /// Mobiles behind an access point with a link of Ethernet and one of UDP, both authenticated. The first is preferred. It goes
@@ -370,6 +398,20 @@ fn two_bearers() {
     world.radio.ip(&["link", "set", "bear0", "up"]);
     cell(&world, 0);
     ping(&world);
+    for (line, there) in [("link 0 is gone", true), ("link 0 is there", true), ("link 1 is", false)] {
+        assert_eq!(world.ms.log().contains(line), there, "{line}: {}", world.ms.log());
+    }
+    preferences(&world, cell);
+    let json = |what| serde_json::from_str::<serde_json::Value>(&world.ctl(&["--json", what])).unwrap();
+    let (devices, cells, drops) = (json("devices"), json("cells"), json("drops"));
+    let (name, its_address) = (devices[0]["device"].as_str(), devices[0]["ipv4"].as_str());
+    assert_eq!((name, its_address), (Some("gprs0"), Some(address.as_str())), "{devices}");
+    assert_eq!(devices[0]["mobile"].as_u64(), Some(1));
+    assert!(devices[0]["packets_sent"].as_u64() > Some(0), "{devices}");
+    let mobiles = |place: usize| (cells[place]["cell"].as_u64(), cells[place]["mobiles"].as_u64());
+    assert_eq!((mobiles(0), mobiles(1)), ((Some(0), Some(1)), (Some(1), Some(0))), "{cells}");
+    let is_whole = |of: &serde_json::Value| of["name"].is_string() && of["count"].as_u64() > Some(0);
+    assert!(drops.as_array().unwrap().iter().all(is_whole), "{drops}");
     assert_eq!(world.address("gprs0"), address);
     assert!(!world.ms.log().contains("000102"), "keys are not logged");
 }

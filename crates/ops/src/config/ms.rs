@@ -11,7 +11,7 @@ mod contexts;
 mod operations;
 
 pub use super::fleet::FilterOrder;
-pub use operations::{ContextOrder, MsOperation, Order};
+pub use operations::{ContextOrder, MsOperation, Order, Preference};
 
 use super::bearers::{BearersConfig, HasBearers};
 use super::cells::{CellsConfig, HasCells};

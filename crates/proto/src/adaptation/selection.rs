@@ -90,6 +90,7 @@ impl Candidate {
 pub struct Selection {
     cells: Vec<Option<Candidate>>,
     policy: Policy,
+    preferred_link: Option<u16>,
     current: Option<u16>,
     challenger: Option<(u16, Instant)>,
 }
@@ -98,7 +99,7 @@ impl Selection {
     /// A list of so many cells, of which none was heard.
     #[must_use]
     pub fn new(cells: usize, policy: Policy) -> Self {
-        Self { cells: vec![None; cells], policy, current: None, challenger: None }
+        Self { cells: vec![None; cells], policy, preferred_link: None, current: None, challenger: None }
     }
 
     /// The access point of a cell.
@@ -120,9 +121,15 @@ impl Selection {
         self.cells.iter().flatten().any(|of| of.address.link == link && of.missed(now) <= 1)
     }
 
-    /// Another order of preference.
+    /// Another order of preference, for whatever link.
     pub fn prefer(&mut self, preference: Vec<u16>) {
         self.policy.preference = preference;
+        self.preferred_link = None;
+    }
+
+    /// Cells on a link come before all others.
+    pub fn prefer_link(&mut self, link: u16) {
+        self.preferred_link = Some(link);
     }
 
     /// A beacon of a cell came, the next one after `interval`. `packet` is its number, if it is authenticated.
@@ -211,8 +218,11 @@ impl Selection {
         self.get(cell).is_some_and(|of| of.is_up(now))
     }
 
-    fn rank(&self, cell: u16) -> usize {
-        self.policy.preference.iter().position(|of| *of == cell).unwrap_or(usize::MAX)
+    /// The least is preferred.
+    fn rank(&self, cell: u16) -> (bool, usize) {
+        let is_elsewhere = |link: u16| self.get(cell).is_none_or(|of: &Candidate| of.address.link != link);
+        let place = self.policy.preference.iter().position(|of| *of == cell).unwrap_or(usize::MAX);
+        (self.preferred_link.is_some_and(is_elsewhere), place)
     }
 
     fn is_better(&self, now: Instant, cell: u16, current: u16) -> bool {
@@ -357,6 +367,18 @@ mod tests {
         assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(1));
         bench.selection.shun(1, bench.now + SECOND);
         assert_eq!(bench.seconds(0, &[]), Some(0));
+    }
+
+    #[test]
+    fn cells_of_a_preferred_link_come_first_and_the_order_of_preference_is_theirs() {
+        let mut bench = Bench::new(Policy { preference: vec![0, 1, 2], ..Policy::default() });
+        assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(0));
+        bench.selection.prefer_link(2);
+        assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(2));
+        assert_eq!(bench.seconds(4, &[0, 1]), Some(0), "without it the order of preference is as before");
+        assert_eq!(bench.seconds(4, &[0, 1, 2]), Some(2), "it is there again");
+        bench.selection.prefer(vec![1]);
+        assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(1), "an order of cells is for all links");
     }
 
     #[test]

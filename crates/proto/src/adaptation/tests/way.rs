@@ -365,6 +365,13 @@ fn orders_move_mobiles_at_once() {
         net.seconds(5);
         assert_eq!(net.take_ups(), [(0, first), (1, first)]);
         assert!(net.exchange(usize::from(first), 1, 100));
+        assert!(net.order(Order::PreferLink(other)));
+        net.seconds(5);
+        assert_eq!(net.take_ups(), [(0, other), (1, other)]);
+        assert!(!net.order(Order::PreferLink(9)));
+        assert!(net.order(Order::Prefer(vec![first])));
+        net.seconds(5);
+        assert_eq!(net.take_ups(), [(0, first), (1, first)]);
         assert!(net.order(Order::SetLink { link: other, is_up: false }));
         assert!(net.order(Order::SetLink { link: first, is_up: false }));
         let is_down = |it: &&Indication| matches!(it, Indication::Down { .. });
