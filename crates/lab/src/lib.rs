@@ -8,6 +8,7 @@ pub mod abm;
 pub mod busy;
 pub mod counters;
 pub mod demo;
+pub mod demo_ms;
 pub mod ed;
 pub mod edge;
 pub mod experiments;

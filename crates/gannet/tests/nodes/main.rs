@@ -2,6 +2,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
+mod bearers;
 mod commands;
 mod common;
 mod debian;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         &[
             of_nodes.concat(),
             [
+                bearers::CASES,
                 debian::CASES,
                 edge::CASES,
                 gateway::CASES,
