@@ -230,11 +230,11 @@ pub const ALL: &[Experiment] = &[
     },
     Experiment {
         name: "edge-real",
-        description: "the same streams as UDP in real time, behind gannet edge and behind HTB, over one emulated line",
+        description: "the same streams as UDP in real time over one emulated line: gannet edge, HTB, gannet ggsn",
         purpose: edge!(
-            "Shows what the streams get of a line of 2 Mbit/s, and their delay, behind gannet edge and behind Linux's HTB, in real \
-                  time: UDP through network namespaces and an emulated line, counted at the far end (sections V-B and V-C, figures 7 \
-                  to 9, table I)."
+            "Shows what the streams get of a line of 2 Mbit/s, and their delay, behind gannet edge, behind Linux's HTB and through \
+                  gannet ggsn, in real time: UDP through network namespaces and an emulated line, counted at the far end (sections \
+                  V-B and V-C, figures 7 to 9, table I)."
         ),
         run: crate::edge::real::run,
     },

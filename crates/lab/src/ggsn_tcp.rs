@@ -20,8 +20,10 @@ const MOBILE_CORE: &str = "1";
 const CONGESTION: &str = "cubic";
 /// The device of the mobile.
 const DEVICE: &str = "ms0";
-/// How long a context may take.
-const ACTIVE_WITHIN: Duration = Duration::from_secs(30);
+/// How long the GGSN may take until it listens, and a context.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+/// Port 2123 as the kernel lists sockets.
+const GTP_C_IN_PROC: &str = ":084B ";
 /// Programs beside the GGSNs.
 const PROGRAMS: [&str; 4] = ["osmo-ggsn", "sgsnemu", "iperf3", "taskset"];
 
@@ -91,6 +93,10 @@ impl Stage {
         };
         stage.connect().map_err(text)?;
         stage.start_ggsn(ggsn)?;
+        stage.wait(stop, "GTP socket of the GGSN", |stage| {
+            // sgsnemu repeats a Create PDP Context Request after half a minute only.
+            Ok(stage.ggsn.output_of("cat", &["/proc/net/udp"]).map_err(text)?.contains(GTP_C_IN_PROC))
+        })?;
         stage.start_mobile(stop)?;
         Ok(stage)
     }
@@ -120,7 +126,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Asks for a context until there is one: the GGSN may not listen yet.
+    /// Asks for a context.
     fn start_mobile(&mut self, stop: &AtomicBool) -> Result<(), String> {
         let directory = self.directory.to_string_lossy().into_owned();
         let pidfile = self.directory.join("sgsnemu.pid").to_string_lossy().into_owned();
@@ -131,21 +137,30 @@ impl Stage {
         ]
         .concat();
         self.processes.push(pinned("sgsnemu", &self.sgsn, MOBILE_CORE, &program, &self.directory)?);
-        let until = Instant::now() + ACTIVE_WITHIN;
-        loop {
-            let devices = self.sgsn.output_of("ip", &["-brief", "-4", "address"]).map_err(text)?;
-            if devices.lines().any(|line| line.starts_with(DEVICE) && line.contains("198.51.100.")) {
-                return Ok(());
-            }
+        self.wait(stop, "PDP context", |stage| {
+            let devices = stage.sgsn.output_of("ip", &["-brief", "-4", "address"]).map_err(text)?;
+            Ok(devices.lines().any(|line| line.starts_with(DEVICE) && line.contains("198.51.100.")))
+        })
+    }
+
+    fn wait(
+        &mut self,
+        stop: &AtomicBool,
+        what: &str,
+        is_there: impl Fn(&Self) -> Result<bool, String>,
+    ) -> Result<(), String> {
+        let until = Instant::now() + READY_WITHIN;
+        while !is_there(self)? {
             self.processes.iter_mut().try_for_each(Process::check).map_err(text)?;
             if stop.load(Relaxed) {
                 return Err("interrupted".to_owned());
             }
             if Instant::now() > until {
-                return Err(format!("no PDP context within {} s", ACTIVE_WITHIN.as_secs()));
+                return Err(format!("no {what} within {} s", READY_WITHIN.as_secs()));
             }
             std::thread::sleep(Duration::from_millis(50));
         }
+        Ok(())
     }
 
     /// One connection.

@@ -6,6 +6,7 @@
 
 pub mod abm;
 pub mod busy;
+mod contexts;
 pub mod counters;
 pub mod demo;
 pub mod demo_ms;

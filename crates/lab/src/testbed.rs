@@ -268,6 +268,19 @@ pub fn join(
     Ok(())
 }
 
+/// Makes a directory without what an earlier run has left there: a node would restore its state.
+///
+/// # Errors
+/// That of the file system.
+pub fn empty_directory(directory: &Path) -> io::Result<PathBuf> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    std::fs::create_dir_all(directory)?;
+    directory.canonicalize()
+}
+
 /// Ends what runs whose process is gone have left behind: the programs in their namespaces, the namespaces, and settings of the
 /// kernel.
 pub fn remove_leftovers() {

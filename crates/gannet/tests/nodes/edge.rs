@@ -356,7 +356,7 @@ fn goes_and_comes(user_plane: &str) {
     let heard = |bed: &Bed, news: &str| {
         wait_for("the news", || bed.node.as_ref()?.log().contains(news).then_some(()));
     };
-    heard(&bed, "wan is away: nothing is forwarded");
+    heard(&bed, "wan is away: nothing goes through it");
     bed.join_far();
     heard(&bed, "wan is back\n");
     let rings = user_plane == "xdp";

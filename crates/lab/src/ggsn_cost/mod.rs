@@ -3,11 +3,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `contexts` | the laboratory as an SGSN: PDP contexts |
 //! | `traffic` | T-PDUs of both ways |
 //! | `stage` | a GGSN with its namespaces, and what a load costs it |
 
-mod contexts;
 mod stage;
 mod traffic;
 

@@ -1,11 +1,11 @@
 //! One GGSN, its SGSN and its host, each in a network namespace of its own.
 
-use super::contexts::{self, Tunnel};
 use super::traffic::{Way, load};
+use crate::contexts::{self, Gn, Tunnel};
 use crate::demo::configs::address;
 use crate::forwarding::{FORWARDER_CORE, Measured, OUTER_CORE, Sink, Spenders, inside, receive_by_thread};
 use crate::testbed::{self, Namespace, Process};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -86,7 +86,8 @@ impl Stage {
         out: &Path,
         stop: &AtomicBool,
     ) -> Result<Self, String> {
-        let directory = empty(&out.join(format!("ggsn-cost-{}", candidate.name)))?;
+        let directory =
+            testbed::empty_directory(&out.join(format!("ggsn-cost-{}", candidate.name))).map_err(text)?;
         let namespace = |part: &str| Namespace::new(&format!("cost-{number}-{part}")).map_err(text);
         let (sgsn, ggsn, host) = (namespace("sgsn")?, namespace("ggsn")?, namespace("host")?);
         // The kernel's threads have the devices' names, so no other run may have the same.
@@ -113,7 +114,9 @@ impl Stage {
         let sinks = sinks.into_iter().collect::<Result<_, _>>()?;
         let process = start_ggsn(candidate, &ggsn, &directory, &gi)?;
         let log = directory.join("ggsn.log");
-        let created = inside(sgsn.name(), || contexts::create(candidate.contexts, stop));
+        let [at_sgsn, at_ggsn] = [address::GN_SGSN, address::GN_GGSN].map(|of| of.parse().map_err(text));
+        let gn = Gn { sgsn: at_sgsn?, ggsn: at_ggsn? };
+        let created = inside(sgsn.name(), || contexts::create(candidate.contexts, gn, stop));
         let mut stage = Self {
             mode: String::new(),
             tunnels: Vec::new(),
@@ -151,16 +154,6 @@ impl Stage {
         let send = || load.send(pps, lasting, stop);
         self.spenders.measure(Some(&mut self.process), (from, sink), (lasting, send), stop)
     }
-}
-
-/// A directory without what an earlier run has left: a GGSN would restore its contexts.
-fn empty(directory: &Path) -> Result<PathBuf, String> {
-    match std::fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(text(error)),
-        _ => {}
-    }
-    std::fs::create_dir_all(directory).map_err(text)?;
-    directory.canonicalize().map_err(text)
 }
 
 fn start_ggsn(

@@ -1,6 +1,6 @@
 //! User data through a GGSN: who sends it, and what counts it at the other end.
 
-use super::contexts::Tunnel;
+use crate::contexts::Tunnel;
 use crate::demo::configs::address;
 use crate::forwarding::{Counted, Load};
 use core::net::Ipv4Addr;

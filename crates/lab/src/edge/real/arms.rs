@@ -3,6 +3,9 @@
 use super::super::link::Arrivals;
 use super::super::scenario::{BUFFER_OCTETS, BUFFERS, LINK_KBPS, STREAMS, Stream};
 use super::flows::FIRST_SOURCE_PORT;
+use crate::contexts;
+use core::net::Ipv4Addr;
+use std::path::Path;
 
 /// The rate that `gannet edge` is told, in kbit/s. It makes up for a late wake-up of a millisecond: at the very rate of the line, what
 /// it has been early by once would wait in the line for ever. Half a per cent less lets that drain.
@@ -13,18 +16,27 @@ pub const HTB_KBPS: u32 = 1900;
 /// What the line adds to a packet: the header of Ethernet, which HTB counts by itself, and what is beyond it.
 const ETHERNET_HEADER: u32 = 14;
 const HTB_OVERHEAD: u32 = crate::link::model::ETHERNET_OVERHEAD;
+/// Both, in octets.
+pub const OVERHEAD: u32 = ETHERNET_HEADER + HTB_OVERHEAD;
+/// What Gn adds to a T-PDU before that: IPv4, UDP, and the header of GTP with a sequence number, in octets.
+pub const TUNNEL: u32 = 20 + 8 + 12;
+/// The network of the mobiles, and the GGSN's own address in it.
+const MOBILES: &str = "198.18.3.0/24";
+const FIRST_OF_MOBILES: &str = "198.18.3.1/24";
 /// The share of EF in HTB's parent, in per cent: that of our arm.
 const EF_PERCENT: u32 = 90;
 /// The streams that EF serves.
 pub const MOVED: [&str; 2] = ["A2", "A5"];
 
-/// How `gannet edge` is set up.
+/// How queues of streams are set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetUp {
     /// `BUFF_SIZE` and the paper's rule of sharing, or byte-exact and ours.
     pub buff_size: Option<u32>,
     /// The share of EF in per cent, where [`MOVED`] are EF.
     pub ef_percent: Option<u32>,
+    /// Octets that count for each packet beside its own.
+    pub overhead: u32,
 }
 
 /// HTB's classes.
@@ -41,6 +53,8 @@ pub enum Arrangement {
 pub enum Forwards {
     /// `gannet edge`.
     Edge(SetUp),
+    /// `gannet ggsn`, towards mobiles.
+    Ggsn(SetUp),
     /// The kernel with HTB.
     Htb(Arrangement),
 }
@@ -59,7 +73,7 @@ pub struct Arm {
 }
 
 const fn edge(name: &'static str, buff_size: Option<u32>, ef_percent: Option<u32>) -> Arm {
-    let forwards = Forwards::Edge(SetUp { buff_size, ef_percent });
+    let forwards = Forwards::Edge(SetUp { buff_size, ef_percent, overhead: OVERHEAD });
     Arm { name, forwards, arrivals: Arrivals::Periodic, greedy: None }
 }
 
@@ -84,20 +98,25 @@ pub const RESERVED: Arm = edge("edge-ef-15", None, Some(15));
 pub const OURS: Arm = edge("edge-ef-90", None, Some(EF_PERCENT));
 /// The same beside a stream at twenty times its reservation.
 pub const GREEDY: Arm = Arm { name: "edge-ef-90-greedy", greedy: Some("A3"), ..OURS };
+const TUNNELLED: SetUp = SetUp { buff_size: None, ef_percent: Some(EF_PERCENT), overhead: OVERHEAD + TUNNEL };
+/// The same where the line takes as many octets more for each packet as Gn's headers have.
+pub const LIKE_GN: Arm = Arm { name: "edge-ef-90-gn", forwards: Forwards::Edge(TUNNELLED), ..OURS };
+/// Through the GGSN, whose G-PDUs have those headers.
+pub const GGSN: Arm = Arm { name: "ggsn-ef-90", forwards: Forwards::Ggsn(TUNNELLED), ..OURS };
 /// HTB with two classes.
 pub const TWO: Arm = htb("htb-two-classes", Arrangement::Two);
 /// HTB with a class for each stream.
 pub const EACH: Arm = htb("htb-class-each", Arrangement::Each);
 
 /// All of them.
-pub const ALL: [Arm; 10] = {
+pub const ALL: [Arm; 12] = {
     let [(_, a), (_, b), (_, c)] = BUFF_SIZES;
-    [ASSURED, OURS, TWO, EACH, GREEDY, POISSON, RESERVED, a, b, c]
+    [ASSURED, OURS, TWO, EACH, GREEDY, LIKE_GN, GGSN, POISSON, RESERVED, a, b, c]
 };
 
 /// What a stream's reservation is on the line, in kbit/s, of whose rate it is a part: with what the line adds to each packet.
-const fn on_line_kbps(stream: &Stream) -> u32 {
-    (stream.reserved_kbps * (stream.octets + ETHERNET_HEADER + HTB_OVERHEAD)).div_ceil(stream.octets)
+const fn on_line_kbps(stream: &Stream, overhead: u32) -> u32 {
+    (stream.reserved_kbps * (stream.octets + overhead)).div_ceil(stream.octets)
 }
 
 impl Arm {
@@ -108,10 +127,26 @@ impl Arm {
             _ => stream.offered_kbps,
         })
     }
+
+    /// Octets that the line adds to an IP packet of a stream, with the headers of its tunnel.
+    pub const fn overhead(&self) -> u32 {
+        match self.forwards {
+            Forwards::Edge(set_up) | Forwards::Ggsn(set_up) => set_up.overhead,
+            Forwards::Htb(_) => OVERHEAD,
+        }
+    }
+
+    /// Octets that the emulator is to count beside each frame, which may have those headers already.
+    pub const fn overhead_of_frames(&self) -> u32 {
+        match self.forwards {
+            Forwards::Ggsn(_) => HTB_OVERHEAD,
+            Forwards::Edge(_) | Forwards::Htb(_) => self.overhead() - ETHERNET_HEADER,
+        }
+    }
 }
 
-/// The configuration of `gannet edge`.
-pub fn edge_config(set_up: &SetUp) -> String {
+/// The lines of a way out, behind so many blanks.
+fn way_lines(set_up: &SetUp, blanks: usize) -> String {
     let buffers = BUFFERS * set_up.buff_size.unwrap_or(BUFFER_OCTETS);
     let expedited: u32 =
         STREAMS.iter().filter(|of| MOVED.contains(&of.name)).map(|of| of.reserved_kbps).sum();
@@ -119,34 +154,60 @@ pub fn edge_config(set_up: &SetUp) -> String {
     let assured =
         if set_up.ef_percent.is_some() { buffers / LINK_KBPS * (LINK_KBPS - expedited) } else { buffers };
     let mut lines = vec![
-        "log stderr".to_owned(),
-        " logging level set-all notice".to_owned(),
-        "edge".to_owned(),
-        " interface lan".to_owned(),
-        " interface wan".to_owned(),
-        format!("  rate {EDGE_KBPS}"),
-        format!("  pool af {assured}"),
+        format!("rate {EDGE_KBPS}"),
+        format!("overhead {}", set_up.overhead),
+        format!("pool af {assured}"),
     ];
-    lines.extend(set_up.ef_percent.map(|percent| format!("  ef-weight {percent}")));
+    lines.extend(set_up.ef_percent.map(|percent| format!("ef-weight {percent}")));
     if let Some(octets) = set_up.buff_size {
-        lines.extend([format!("  accounting buff-size {octets}"), "  sharing resulting".to_owned()]);
+        lines.extend([format!("accounting buff-size {octets}"), "sharing resulting".to_owned()]);
     }
     for stream in &STREAMS {
-        let (name, rate) = (stream.name, on_line_kbps(stream));
+        let (name, rate) = (stream.name, on_line_kbps(stream, set_up.overhead));
         lines.push(if rate == 0 {
-            format!("  stream {name} be rate 0")
+            format!("stream {name} be rate 0")
         } else if set_up.ef_percent.is_some() && MOVED.contains(&name) {
             // A periodic stream whose packets come some µs too early is not policed for it.
-            format!("  stream {name} ef rate {rate} burst {}", 2 * stream.octets)
+            format!("stream {name} ef rate {rate} burst {}", 2 * stream.octets)
         } else {
-            format!("  stream {name} af rate {rate}")
+            format!("stream {name} af rate {rate}")
         });
     }
-    for (stream, port) in STREAMS.iter().zip(FIRST_SOURCE_PORT..) {
-        lines.push(format!(" rule {port} protocol udp source-port {port} stream {}", stream.name));
+    lines.iter().map(|line| format!("{:blanks$}{line}\n", "")).collect()
+}
+
+/// What every process of ours begins and ends with.
+const LOG: &str = "log stderr\n logging level set-all notice\n";
+const VTY: &str = "line vty\n no login\n";
+
+/// The configuration of `gannet edge`. By packet sockets on every machine, so that results of several can be compared.
+pub fn edge_config(set_up: &SetUp) -> String {
+    let way = way_lines(set_up, 2);
+    let rules: String = STREAMS
+        .iter()
+        .zip(FIRST_SOURCE_PORT..)
+        .map(|(stream, port)| {
+            format!(" rule {port} protocol udp source-port {port} stream {}\n", stream.name)
+        })
+        .collect();
+    format!("{LOG}edge\n user-plane socket\n interface lan\n interface wan\n{way}{rules}{VTY}")
+}
+
+/// The configuration of `gannet ggsn`: each stream is a subscriber's, who is a group. The driver forwards nothing that waits in
+/// queues, so that TUN devices are all that it needs.
+pub fn ggsn_config(set_up: &SetUp, own: Ipv4Addr, state: &Path) -> String {
+    let (mut groups, mut rules) = (String::new(), String::new());
+    for (stream, number) in STREAMS.iter().zip(0..) {
+        let (name, imsi) = (stream.name, contexts::imsi(number));
+        groups += &format!(" subscriber-group {name}\n  imsi {imsi}\n");
+        rules += &format!(" rule {} in gi group {name} stream {name}\n", number + 1);
     }
-    lines.extend(["line vty".to_owned(), " no login".to_owned(), String::new()]);
-    lines.join("\n")
+    let (way, state) = (way_lines(set_up, 3), state.display());
+    format!(
+        "{LOG}ggsn ggsn0\n gtp state-dir {state}\n gtp bind-ip {own}\n no echo-interval\n user-plane tun\n{groups}{rules} \
+         apn internet\n  gtpu-mode tun\n  tun-device apn0\n  type-support v4\n  ip prefix dynamic {MOBILES}\n  \
+         ip ifconfig {FIRST_OF_MOBILES}\n  qos downlink\n{way}  no shutdown\n default-apn internet\n no shutdown ggsn\n{VTY}"
+    )
 }
 
 /// tc's commands. Borrowing classes take turns by quantum, so that each gets the same of what is left.
@@ -178,7 +239,12 @@ pub fn htb_commands(arrangement: Arrangement) -> String {
             let ids = 10..10 + u32::try_from(STREAMS.len()).unwrap_or(0);
             for (stream, id) in STREAMS.iter().zip(ids.clone()) {
                 // A class has to have a rate.
-                class("1:1", id, on_line_kbps(stream).max(8), u32::from(!is_expedited(stream.name)));
+                class(
+                    "1:1",
+                    id,
+                    on_line_kbps(stream, OVERHEAD).max(8),
+                    u32::from(!is_expedited(stream.name)),
+                );
             }
             ids.collect()
         }
@@ -198,9 +264,11 @@ mod tests {
 
     #[test]
     fn each_set_up_is_said_in_the_words_of_its_program() {
-        let ours = edge_config(&SetUp { buff_size: None, ef_percent: Some(90) });
+        let ours = edge_config(&SetUp { buff_size: None, ef_percent: Some(90), overhead: OVERHEAD });
         for line in [
+            " user-plane socket",
             "  rate 1990",
+            "  overhead 38",
             "  pool af 43750",
             "  ef-weight 90",
             "  stream A1 af rate 156",
@@ -210,12 +278,42 @@ mod tests {
         ] {
             assert!(ours.lines().any(|of| of == line), "{line}:\n{ours}");
         }
-        let paper = edge_config(&SetUp { buff_size: Some(200), ef_percent: None });
+        let paper = edge_config(&SetUp { buff_size: Some(200), ef_percent: None, overhead: OVERHEAD });
         assert!(
             paper.contains("  pool af 20000\n  accounting buff-size 200\n  sharing resulting\n"),
             "{paper}"
         );
         assert!(paper.contains("  stream A5 af rate 156\n"), "{paper}");
+    }
+
+    #[test]
+    fn a_ggsn_has_the_same_queues_and_a_subscriber_for_each_stream() {
+        let ours = ggsn_config(&TUNNELLED, Ipv4Addr::new(198, 18, 2, 2), Path::new("/s"));
+        // 238 + 40 octets for each 200 of A2's.
+        for line in [
+            " gtp bind-ip 198.18.2.2",
+            "  qos downlink",
+            "   overhead 78",
+            "   stream A2 ef rate 139 burst 400",
+            " subscriber-group B3\n  imsi 001010000000008",
+            " rule 9 in gi group B3 stream B3",
+        ] {
+            assert!(ours.contains(&format!("\n{line}\n")), "{line}:\n{ours}");
+        }
+        let edge = edge_config(&TUNNELLED);
+        for line in way_lines(&TUNNELLED, 0).lines() {
+            assert!(edge.contains(&format!("\n  {line}\n")) && ours.contains(&format!("\n   {line}\n")));
+        }
+    }
+
+    #[test]
+    fn a_packet_takes_as_much_of_the_line_in_a_tunnel_as_beside_it() {
+        let on_line = |arm: &Arm, frame: u32| frame + ETHERNET_HEADER + arm.overhead_of_frames();
+        assert_eq!(on_line(&OURS, 200), 238);
+        assert_eq!(on_line(&TWO, 200), 238);
+        assert_eq!(on_line(&LIKE_GN, 200), 278);
+        assert_eq!(on_line(&GGSN, 200 + TUNNEL), 278);
+        assert_eq!([LIKE_GN, GGSN].map(|arm| arm.overhead()), [78; 2]);
     }
 
     #[test]

@@ -4,12 +4,16 @@
 //! near ── lan [router] wan ── m-near [line] m-far ── far
 //! ```
 //!
-//! All arms use the same namespaces and the same line, one after the other.
+//! All arms use the same namespaces and the same line, one after the other. A GGSN is a router whose line is Gn: `far` is the SGSN
+//! then, and the streams go to mobiles.
 
 use super::super::link::Plan;
 use super::super::scenario::{LINK_KBPS, STREAMS};
-use super::arms::{Arm, EDGE_KBPS, Forwards, HTB_KBPS, edge_config, htb_commands};
+use super::arms::{
+    Arm, EDGE_KBPS, Forwards, HTB_KBPS, OVERHEAD, TUNNEL, edge_config, ggsn_config, htb_commands,
+};
 use super::flows::{Arrival, Receiver, Sending, largest_us, send};
+use crate::contexts::{self, Gn};
 use crate::link::model::Profile;
 use crate::link::{self, Account};
 use crate::testbed::{self, Namespace, Process};
@@ -25,9 +29,12 @@ const ROUTER_CORE: &str = "0";
 const OUTER_CORE: usize = 1;
 /// Where the router's VTY is.
 const VTY: &str = "127.0.0.1:4291";
+const GGSN_VTY: &str = "127.0.0.1:4260";
 /// How long it may take to answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 const FAR: Ipv4Addr = Ipv4Addr::new(198, 18, 2, 1);
+/// The router's address on the line.
+const WAN: Ipv4Addr = Ipv4Addr::new(198, 18, 2, 2);
 /// Frames that may be on the line.
 const FRAMES: usize = 4096;
 
@@ -76,14 +83,14 @@ impl Line {
 /// What forwards now; it ends with this.
 #[derive(Debug)]
 enum Forwarder<'a> {
-    Edge(Box<Process>),
+    Ours(Box<Process>),
     Htb(&'a Namespace),
 }
 
 impl Forwarder<'_> {
     fn check(&mut self) -> Result<(), String> {
         match self {
-            Self::Edge(process) => process.check().map_err(text),
+            Self::Ours(process) => process.check().map_err(text),
             Self::Htb(_) => Ok(()),
         }
     }
@@ -148,6 +155,8 @@ impl Bed {
         let (line_near, line_far) = ("02:00:00:00:00:05", "02:00:00:00:00:06");
         pair((&self.router, "wan", wan, Some("198.18.2.2/24")), (&self.middle, "m-near", line_near, None))?;
         pair((&self.far, "far", far, Some("198.18.2.1/24")), (&self.middle, "m-far", line_far, None))?;
+        // G-PDUs that leave in one go are one message to the kernel, which hands a veth one frame of them. The line takes frames.
+        self.router.ip(&["link", "set", "wan", "gso_max_segs", "1"])?;
         for (namespace, device, gateway, mac) in
             [(&self.near, "near", "198.18.1.2", lan), (&self.far, "far", "198.18.2.2", wan)]
         {
@@ -159,30 +168,43 @@ impl Bed {
         self.router.enable_forwarding()
     }
 
+    /// Starts a program of ours and waits until its VTY answers.
+    fn start_ours(
+        &self,
+        arm: &Arm,
+        (name, vty): (&str, &str),
+        config: &str,
+        stop: &AtomicBool,
+    ) -> Result<Forwarder<'_>, String> {
+        let file = self.directory.join(format!("{}.cfg", arm.name));
+        std::fs::write(&file, config).map_err(text)?;
+        let program = std::env::current_exe().map_err(text)?;
+        let mut command = self.router.command(Path::new("taskset"));
+        command.args(["-c", ROUTER_CORE]).arg(&program).args([name, "-c"]).arg(&file);
+        let log = self.directory.join(format!("{}.log", arm.name));
+        let mut process = Process::start(&format!("gannet {name}"), &mut command, &log).map_err(text)?;
+        let until = Instant::now() + ANSWERS_WITHIN;
+        let program = program.to_string_lossy().into_owned();
+        loop {
+            let asked = self.router.run(&program, &["vty", vty, "show streams"]).map_err(text)?;
+            process.check().map_err(text)?;
+            if asked.status.success() {
+                return Ok(Forwarder::Ours(Box::new(process)));
+            }
+            if stop.load(Relaxed) || Instant::now() > until {
+                return Err(format!("gannet {name} does not answer"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Has an arm forward.
     fn start(&self, arm: &Arm, stop: &AtomicBool) -> Result<Forwarder<'_>, String> {
         match arm.forwards {
-            Forwards::Edge(set_up) => {
-                let config = self.directory.join(format!("{}.cfg", arm.name));
-                std::fs::write(&config, edge_config(&set_up)).map_err(text)?;
-                let program = std::env::current_exe().map_err(text)?;
-                let mut command = self.router.command(Path::new("taskset"));
-                command.args(["-c", ROUTER_CORE]).arg(&program).args(["edge", "-c"]).arg(&config);
-                let log = self.directory.join(format!("{}.log", arm.name));
-                let mut process = Process::start("gannet edge", &mut command, &log).map_err(text)?;
-                let until = Instant::now() + ANSWERS_WITHIN;
-                let program = program.to_string_lossy().into_owned();
-                loop {
-                    let asked = self.router.run(&program, &["vty", VTY, "show edge"]).map_err(text)?;
-                    process.check().map_err(text)?;
-                    if asked.status.success() {
-                        return Ok(Forwarder::Edge(Box::new(process)));
-                    }
-                    if stop.load(Relaxed) || Instant::now() > until {
-                        return Err("gannet edge does not answer".to_owned());
-                    }
-                    std::thread::sleep(Duration::from_millis(20));
-                }
+            Forwards::Edge(set_up) => self.start_ours(arm, ("edge", VTY), &edge_config(&set_up), stop),
+            Forwards::Ggsn(set_up) => {
+                let state = testbed::empty_directory(&self.directory.join(arm.name)).map_err(text)?;
+                self.start_ours(arm, ("ggsn", GGSN_VTY), &ggsn_config(&set_up, WAN, &state), stop)
             }
             Forwards::Htb(arrangement) => {
                 let forwarder = Forwarder::Htb(&self.router);
@@ -208,7 +230,8 @@ impl Bed {
     pub fn pass(&self, arm: &Arm, sendings: &[Sending], stop: &AtomicBool) -> Result<Passed, String> {
         let mut forwarder = self.start(arm, stop)?;
         let (over, no_more) = (AtomicBool::new(false), AtomicBool::new(false));
-        let profile = Profile { rate: Some(u64::from(LINK_KBPS) * 1000), ..Profile::default() };
+        let rate = Some(u64::from(LINK_KBPS) * 1000);
+        let profile = Profile { rate, overhead: arm.overhead_of_frames(), ..Profile::default() };
         let options = link::Options {
             between: ["m-near".to_owned(), "m-far".to_owned()],
             profiles: [profile; 2],
@@ -237,8 +260,12 @@ impl Bed {
             // Both are there, or one of them has ended and will say why.
             let both_are_there = ready.recv().and_then(|()| ready.recv()).is_ok();
             let sent = if both_are_there {
-                let near = scope.spawn(|| within(&self.near, || send(sendings, FAR, stop)));
-                near.join().unwrap_or_else(|_| Err("the sender has failed".to_owned()))
+                let to = scope.spawn(|| within(&self.far, || destinations(arm, stop)));
+                let to = to.join().unwrap_or_else(|_| Err("the SGSN has failed".to_owned()));
+                to.and_then(|to| {
+                    let near = scope.spawn(move || within(&self.near, || send(sendings, &to, stop)));
+                    near.join().unwrap_or_else(|_| Err("the sender has failed".to_owned()))
+                })
             } else {
                 Err("line or far end is not there".to_owned())
             };
@@ -252,6 +279,18 @@ impl Bed {
         let (account, arrivals, latest) = (account?, received?, sent?);
         Ok(Passed { arrivals, line: Line::of(&account)?, sent_late_us: largest_us(&[latest]) })
     }
+}
+
+/// Where the streams of an arm go, by their places: to mobiles, whose contexts are made for it, or all to the far end. In the
+/// namespace of the far end.
+fn destinations(arm: &Arm, stop: &AtomicBool) -> Result<[Ipv4Addr; STREAMS.len()], String> {
+    if !matches!(arm.forwards, Forwards::Ggsn(_)) {
+        return Ok([FAR; STREAMS.len()]);
+    }
+    let count = u32::try_from(STREAMS.len()).unwrap_or(u32::MAX);
+    let tunnels = contexts::create(count, Gn { sgsn: FAR, ggsn: WAN }, stop)?;
+    let mobiles: Vec<Ipv4Addr> = tunnels.iter().map(|tunnel| tunnel.address).collect();
+    mobiles.try_into().map_err(|_| "a stream has no mobile".to_owned())
 }
 
 /// Does something on the calling thread in a namespace, on the core of all but the router.
@@ -295,14 +334,23 @@ pub fn set_up(plan: (Plan, u32), rounds: u32) -> Vec<(&'static str, String)> {
         (
             "line",
             format!(
-                "{LINK_KBPS} kbit/s and 38 octets a packet, those of Ethernet, by the emulator of gannet lab link"
+                "{LINK_KBPS} kbit/s and 38 octets a packet, those of Ethernet, by the emulator of gannet lab link; {TUNNEL} more in \
+                 edge-ef-90-gn, as many as Gn's IPv4, UDP and GTP with sequence numbers have in ggsn-ef-90"
             ),
         ),
         (
             "gannet edge",
             format!(
-                "rate {EDGE_KBPS}, overhead 38: half a per cent below the line's, so that what is sent early drains; reservations are \
+                "user-plane socket, rate {EDGE_KBPS}, overhead 38: half a per cent below the line's, so that what is sent early drains; reservations are \
                  told as they are on the line, with 38 octets a packet"
+            ),
+        ),
+        (
+            "gannet ggsn",
+            format!(
+                "user-plane tun, qos downlink with the same words, overhead {}: a PDP context and a subscriber group for each stream; \
+                 the far end is the SGSN",
+                OVERHEAD + TUNNEL
             ),
         ),
         ("HTB", format!("parent at {HTB_KBPS} kbit/s with the same 38 octets; quantum 1514, burst 1514")),

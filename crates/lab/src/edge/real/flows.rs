@@ -12,6 +12,8 @@ use gannet_machine::frame::FramePool;
 use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
 use gannet_rt::{ETHER_TYPE_IPV4, PACKET_BATCH, PacketLayer, PacketSocket, wait_for_packets};
+use gannet_wire::gtp::PORT_USER;
+use gannet_wire::gtp::v1u::GPdu;
 use std::net::UdpSocket;
 use std::time::SystemTime;
 
@@ -72,18 +74,22 @@ fn text(error: impl core::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Sends all in their time, in the network namespace of the calling thread; says how late the latest one was.
+/// Sends all in their time to the address of their stream, in the network namespace of the calling thread; says how late the latest
+/// one was.
 ///
 /// # Errors
 /// That of a socket, or that the person has interrupted it.
-pub fn send(sendings: &[Sending], to: Ipv4Addr, stop: &AtomicBool) -> Result<Duration, String> {
-    let open = |port| -> Result<UdpSocket, String> {
+pub fn send(
+    sendings: &[Sending],
+    to: &[Ipv4Addr; STREAMS.len()],
+    stop: &AtomicBool,
+) -> Result<Duration, String> {
+    let open = |(port, to): (u16, &Ipv4Addr)| -> Result<UdpSocket, String> {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)).map_err(text)?;
-        socket.connect((to, PORT)).map_err(text)?;
+        socket.connect((*to, PORT)).map_err(text)?;
         Ok(socket)
     };
-    let sockets: Vec<UdpSocket> =
-        (FIRST_SOURCE_PORT..).take(STREAMS.len()).map(open).collect::<Result<_, _>>()?;
+    let sockets: Vec<UdpSocket> = (FIRST_SOURCE_PORT..).zip(to).map(open).collect::<Result<_, _>>()?;
     // Without the right to preempt others it is as late as they let it be, which is told.
     let _ = gannet_rig::set_preempting(None, RANK);
     gannet_rig::set_timer_slack(1).map_err(text)?;
@@ -132,8 +138,8 @@ pub struct Arrival {
 pub struct Receiver {
     socket: PacketSocket,
     pool: FramePool,
-    /// The kernel answers no packet to a port that is open; nobody reads it.
-    _port: UdpSocket,
+    /// The kernel answers no packet to a port that is open; nobody reads them.
+    _ports: [UdpSocket; 2],
 }
 
 impl Receiver {
@@ -144,8 +150,8 @@ impl Receiver {
     pub fn open(device: &str) -> Result<Self, String> {
         let socket =
             PacketSocket::open(device, PacketLayer::Packets).map_err(|error| format!("{device}: {error}"))?;
-        let port = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT)).map_err(text)?;
-        Ok(Self { socket, pool: FramePool::new(2 * PACKET_BATCH), _port: port })
+        let open = |port| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)).map_err(text);
+        Ok(Self { socket, pool: FramePool::new(2 * PACKET_BATCH), _ports: [open(PORT)?, open(PORT_USER)?] })
     }
 
     /// Takes all that arrives until nothing has come for a while after `over` is set.
@@ -180,12 +186,24 @@ impl Receiver {
     }
 }
 
-/// Number and time of a packet of the streams.
-fn read_stamp(packet: &[u8]) -> Option<(u32, Instant)> {
-    let is_ours = packet.first() == Some(&0x45)
+/// The payload of UDP to a port, in IPv4 without options.
+fn datagram(packet: &[u8], port: u16) -> Option<&[u8]> {
+    let is_one = packet.first() == Some(&0x45)
         && packet.get(9) == Some(&17)
-        && packet.get(22..24) == Some(&PORT.to_be_bytes());
-    let payload = packet.get(HEADERS..).filter(|_| is_ours)?;
+        && packet.get(22..24) == Some(&port.to_be_bytes());
+    packet.get(HEADERS..).filter(|_| is_one)
+}
+
+/// The T-PDU of a G-PDU.
+fn t_pdu(packet: &[u8]) -> Option<&[u8]> {
+    let octets = datagram(packet, PORT_USER)?;
+    let (_, _, range) = GPdu::parse(octets).ok()?;
+    octets.get(range)
+}
+
+/// Number and time of a packet of the streams, as it is or in a G-PDU.
+fn read_stamp(packet: &[u8]) -> Option<(u32, Instant)> {
+    let payload = datagram(t_pdu(packet).unwrap_or(packet), PORT)?;
     let (number, rest) = payload.split_first_chunk()?;
     let (at, _) = rest.split_first_chunk()?;
     Some((u32::from_be_bytes(*number), Instant(u64::from_be_bytes(*at))))
@@ -231,7 +249,9 @@ pub fn largest_us(times: &[Duration]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::arms::TUNNEL;
     use super::*;
+    use gannet_wire::id::Teid;
 
     const PLAN: (Plan, u32) =
         (Plan { warm_up: Duration::from_secs(1), span: Duration::from_millis(1500) }, 4);
@@ -289,6 +309,16 @@ mod tests {
         write_stamp(&mut packet[HEADERS..], 7, Instant(123_456_789_012));
         assert_eq!(read_stamp(&packet), Some((7, Instant(123_456_789_012))));
         assert_eq!(read_stamp(&packet[..39]), None);
+        let header = GPdu { teid: Teid(7), sequence: Some(1), npdu_number: None };
+        let mut tunnelled = vec![0; HEADERS + header.buffer_len()];
+        tunnelled[0] = 0x45;
+        tunnelled[9] = 17;
+        tunnelled[22..24].copy_from_slice(&PORT_USER.to_be_bytes());
+        assert!(header.emit(packet.len(), &mut tunnelled[HEADERS..]));
+        assert_eq!(tunnelled.len(), TUNNEL as usize);
+        tunnelled.extend(packet);
+        assert_eq!(read_stamp(&tunnelled), read_stamp(&packet));
+        assert_eq!(read_stamp(&tunnelled[..tunnelled.len() - 1]), None);
         packet[23] ^= 1;
         assert_eq!(read_stamp(&packet), None);
     }

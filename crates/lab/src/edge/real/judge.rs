@@ -3,13 +3,13 @@
 use super::super::link::{Measured, as_f64};
 use super::super::scenario::{LINK_KBPS, STREAMS, place};
 use super::super::sets::{Sets, percent, verdict};
-use super::arms::{ALL, ASSURED, Arm, BUFF_SIZES, GREEDY, MOVED, OURS, POISSON, RESERVED, TWO};
+use super::arms::{
+    ALL, ASSURED, Arm, BUFF_SIZES, GGSN, GREEDY, LIKE_GN, MOVED, OURS, POISSON, RESERVED, TWO,
+};
 use super::bed::Line;
 use crate::report::{Cell, Verdict, at_least, at_most, greatest, least};
 use serde_json::json;
 
-/// Octets that the line adds to a packet: the header of Ethernet, and what the emulator counts besides.
-const OVERHEAD: u32 = 14 + crate::link::model::ETHERNET_OVERHEAD;
 /// The streams that send in excess.
 const IN_EXCESS: [&str; 5] = ["A3", "A4", "B1", "B2", "B3"];
 
@@ -126,6 +126,8 @@ impl All {
             self.kept("reserved streams, periodic", &ASSURED, &[]),
             self.kept("the same with EF at 0.9 of the line", &OURS, &[]),
             self.kept("the same beside A3 at 20 times its reservation", &GREEDY, &["A3"]),
+            self.kept("reserved streams through the GGSN, EF at 0.9 of the line", &GGSN, &[]),
+            self.through_ggsn(),
         ];
         for (named, arm) in
             [("periodic", &ASSURED), ("Poisson", &POISSON), ("beside A3 at 20 times", &GREEDY)]
@@ -152,6 +154,24 @@ impl All {
             format!("{} ({least_name})", percent(kept)),
             ">= 99.5 %",
             at_least(kept, 0.995),
+        )
+    }
+
+    /// Each stream behind the access point beside the same one behind the edge router.
+    fn through_ggsn(&self) -> Verdict {
+        let (own, beside) = (self.sets(&GGSN), self.sets(&LIKE_GN));
+        let ratio = |name: &str| own.got(name).mean / beside.got(name).mean;
+        let apart = STREAMS.map(|stream| (stream.name, (ratio(stream.name) - 1.0).abs()));
+        let most = greatest(apart.iter().map(|(_, apart)| *apart));
+        let name = apart.iter().find(|(_, apart)| *apart == most).map_or("", |(name, _)| *name);
+        verdict(
+            "each stream through the GGSN beside the same behind gannet edge",
+            "What a stream gets through gannet ggsn with qos downlink, and behind gannet edge on a line that takes as many octets for \
+             each packet: the stream with the largest difference.",
+            "",
+            format!("{} apart ({name})", percent(most)),
+            "<= 10 %",
+            at_most(most, 0.10),
         )
     }
 
@@ -243,10 +263,10 @@ impl All {
                 at_least(ratio, 3.0),
             ),
         ];
-        for (named, arm) in [("", OURS), (", beside A3 at 20 times", GREEDY)] {
+        for (named, arm) in [("", OURS), (", beside A3 at 20 times", GREEDY), (", through the GGSN", GGSN)] {
             let error = self.error_ms(&[arm]);
             let high = MOVED.map(|name| self.sets(&arm).delay(name)[1].mean);
-            let bounds = MOVED.map(|name| bound_ms(name) + error);
+            let bounds = MOVED.map(|name| bound_ms(name, arm.overhead()) + error);
             let over = greatest(high.iter().zip(bounds).map(|(high, bound)| high - bound));
             rows.push(verdict(
                 &format!("EF with 0.9 of the line, 99 % of A2 and A5{named}"),
@@ -304,8 +324,8 @@ fn unevenness(sets: &Sets) -> f64 {
 }
 
 /// The packet itself, the longest one, which is on the line already, and one more of the EF queue, in ms.
-fn bound_ms(name: &str) -> f64 {
-    let on_line = |octets: u32| f64::from(octets + OVERHEAD) * 8.0 / f64::from(LINK_KBPS);
+fn bound_ms(name: &str, overhead: u32) -> f64 {
+    let on_line = |octets: u32| f64::from(octets + overhead) * 8.0 / f64::from(LINK_KBPS);
     let own = STREAMS.get(place(name)).map_or(f64::NAN, |stream| on_line(stream.octets));
     let longest = greatest(STREAMS.iter().map(|stream| on_line(stream.octets)));
     own + 2.0 * longest
@@ -329,7 +349,7 @@ mod tests {
             for seed in 0..rounds {
                 let set_up = match arm.forwards {
                     Forwards::Edge(_) if !edge_is_good => Setup::all_assured(Rule::paper(1000), 10),
-                    Forwards::Edge(of) => {
+                    Forwards::Edge(of) | Forwards::Ggsn(of) => {
                         let rule = of.buff_size.map_or(Rule::OURS, Rule::paper);
                         let mut set_up = match of.ef_percent {
                             Some(percent) => Setup::with_expedited(rule, BUFFERS, LINK_KBPS * percent / 100),
@@ -376,6 +396,26 @@ mod tests {
     }
 
     #[test]
+    fn a_ggsn_that_shares_otherwise_fails_alone() {
+        let mut all = machine(true, true);
+        let of_ggsn = all.of(&GGSN).unwrap();
+        for measured in &mut of_ggsn.measured {
+            // B2 gets 15 % less, and no reserved stream does.
+            let b2 = &mut measured.streams[place("B2")];
+            b2.accepted_octets = b2.accepted_octets / 20 * 17;
+        }
+        for verdict in all.verdicts() {
+            let is_that = verdict.name.starts_with("each stream through the GGSN");
+            assert_eq!(verdict.holds, Some(!is_that), "{}: {}", verdict.name, verdict.ours);
+            assert!(!is_that || verdict.ours.ends_with("(B2)"), "{}", verdict.ours);
+        }
+        *all.of(&GGSN).unwrap() = OfArm::default();
+        for (name, holds) in held(&all) {
+            assert_eq!(holds.is_none(), name.contains("GGSN"), "{name}");
+        }
+    }
+
+    #[test]
     fn what_is_not_there_is_not_shown() {
         let all = machine(true, false);
         for (name, holds) in held(&all) {
@@ -388,7 +428,9 @@ mod tests {
     #[test]
     fn the_bound_of_ef_counts_what_the_line_adds() {
         // 200 + 2 · 1000 octets and thrice 38, of 4 µs.
-        assert!((bound_ms("A2") - 9.256).abs() < 1e-9);
-        assert!((bound_ms("A5") - 12.456).abs() < 1e-9);
+        assert!((bound_ms("A2", 38) - 9.256).abs() < 1e-9);
+        assert!((bound_ms("A5", 38) - 12.456).abs() < 1e-9);
+        // And thrice 40 more in a tunnel.
+        assert!((bound_ms("A5", GGSN.overhead()) - 12.936).abs() < 1e-9);
     }
 }

@@ -1,5 +1,5 @@
-//! Experiment `edge-real`: the streams of figure 6 as UDP in real time, over one emulated line of 2 Mbit/s, behind `gannet edge` and
-//! behind the kernel with HTB, in turns.
+//! Experiment `edge-real`: the streams of figure 6 as UDP in real time, over one emulated line of 2 Mbit/s, behind `gannet edge`,
+//! behind the kernel with HTB, and through `gannet ggsn`, in turns.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,13 +1,12 @@
 //! The laboratory as an SGSN: it asks for PDP contexts and keeps what it was given.
 
-use crate::demo::configs::address;
 use core::net::Ipv4Addr;
 use gannet_wire::gtp::header::Header;
 use gannet_wire::gtp::v1c::{CreateRequest, emit_datagram};
 use gannet_wire::gtp::{EndUserAddress, Message, Msisdn, PORT_CONTROL, Qos, value::SelectionMode};
 use gannet_wire::id::{Nsapi, Teid};
 use gannet_wire::l3::ie::Octets;
-use std::net::{IpAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -18,6 +17,15 @@ const ANSWER_WITHIN: Duration = Duration::from_millis(300);
 /// Background with up to 8640 kbit/s each way, the most of R99, so that no rate limits what is sent (04.08 clause
 /// 10.5.6.5 [24.008]).
 const QOS: [u8; 11] = [0x23, 0x92, 0x1f, 0x93, 0x96, 0xfe, 0xfe, 0x74, 0, 0xff, 0xff];
+
+/// The two ends of Gn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gn {
+    /// The laboratory.
+    pub sgsn: Ipv4Addr,
+    /// The GGSN.
+    pub ggsn: Ipv4Addr,
+}
 
 /// A PDP context as the GGSN has made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,19 +40,20 @@ fn text(error: impl core::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Creates so many contexts, one after the other, in the network namespace of the calling thread, which is the SGSN's.
+/// Creates so many contexts, one after the other, in the network namespace of the calling thread, which is the SGSN's. Each is of
+/// a subscriber of its own: see [`imsi`].
 ///
 /// # Errors
 /// What the GGSN has refused, or that it does not answer.
-pub fn create(count: u32, stop: &AtomicBool) -> Result<Vec<Tunnel>, String> {
-    let socket = UdpSocket::bind((address::GN_SGSN, PORT_CONTROL)).map_err(text)?;
+pub fn create(count: u32, gn: Gn, stop: &AtomicBool) -> Result<Vec<Tunnel>, String> {
+    let socket = UdpSocket::bind((gn.sgsn, PORT_CONTROL)).map_err(text)?;
     socket.set_read_timeout(Some(ANSWER_WITHIN)).map_err(text)?;
     let until = Instant::now() + WITHIN;
     (0..count)
         .map(|number| {
             loop {
                 let asked =
-                    ask(&socket, number).map_err(|why| format!("PDP context {}: {why}", number + 1))?;
+                    ask(&socket, gn, number).map_err(|why| format!("PDP context {}: {why}", number + 1))?;
                 match asked {
                     Some(tunnel) => return Ok(tunnel),
                     None if stop.load(Relaxed) => return Err("interrupted".to_owned()),
@@ -62,14 +71,14 @@ pub fn create(count: u32, stop: &AtomicBool) -> Result<Vec<Tunnel>, String> {
 }
 
 /// Asks once; nothing where no answer has come.
-fn ask(socket: &UdpSocket, number: u32) -> Result<Option<Tunnel>, String> {
+fn ask(socket: &UdpSocket, gn: Gn, number: u32) -> Result<Option<Tunnel>, String> {
     let sequence = u16::try_from(number % 65536).unwrap_or(0);
     let (mut octets, mut answer) = (Vec::new(), [0; 2048]);
-    let written = emit_datagram(Teid(0), sequence, &request(number)?.into(), &mut octets);
+    let written = emit_datagram(Teid(0), sequence, &request(gn.sgsn, number)?.into(), &mut octets);
     if !written {
         return Err("the request is too long".to_owned());
     }
-    socket.send_to(&octets, (address::GN_GGSN, PORT_CONTROL)).map_err(text)?;
+    socket.send_to(&octets, (gn.ggsn, PORT_CONTROL)).map_err(text)?;
     let until = Instant::now() + ANSWER_WITHIN;
     while Instant::now() < until {
         let Ok(length) = socket.recv(&mut answer) else { return Ok(None) };
@@ -101,11 +110,15 @@ fn read(octets: &[u8], sequence: u16) -> Result<Option<Tunnel>, String> {
     }
 }
 
+/// The subscriber of the context of this number, from zero on: 15 digits.
+pub fn imsi(number: u32) -> String {
+    format!("00101{number:010}")
+}
+
 /// Create PDP Context Request (29.060 clause 7.3.1) of a mobile.
-fn request(number: u32) -> Result<CreateRequest, String> {
-    let own: IpAddr = address::GN_SGSN.parse().map_err(text)?;
+fn request(sgsn: Ipv4Addr, number: u32) -> Result<CreateRequest, String> {
     Ok(CreateRequest {
-        imsi: Some(format!("00101{number:010}").parse().map_err(|_| "no such IMSI")?),
+        imsi: Some(imsi(number).parse().map_err(|_| "no such IMSI")?),
         rai: None,
         recovery: Some(1),
         selection_mode: Some(SelectionMode::Verified),
@@ -119,8 +132,8 @@ fn request(number: u32) -> Result<CreateRequest, String> {
         end_user_address: Some(EndUserAddress::Ipv4(None)),
         apn: "internet".parse().ok(),
         pco: None,
-        sgsn_control: own,
-        sgsn_user: own,
+        sgsn_control: sgsn.into(),
+        sgsn_user: sgsn.into(),
         alternative_control: None,
         alternative_user: None,
         msisdn: Some(Msisdn { nature_and_plan: 0x91, tbcd: Octets::from_start(&[0x51, 0x55, 0x10, 0xf0]) }),
