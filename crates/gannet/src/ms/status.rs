@@ -24,7 +24,9 @@ pub fn devices(node: &MsNode, only: Option<u32>, access: &mut Access<'_>) -> Val
     wanted
         .map(|(device, up)| {
             let mut of = interface(node, (device, up), access);
-            of["mobile"] = (device.mobile + 1).into();
+            if let Value::Object(of) = &mut of {
+                of.insert("mobile".to_owned(), (device.mobile + 1).into());
+            }
             of
         })
         .collect()

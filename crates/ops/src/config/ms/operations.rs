@@ -98,7 +98,9 @@ pub(super) fn install(grammar: &mut Grammar<MobileStation>) {
         args.optional(0).map(MsOperation::ShowMobiles)
     });
     show("show devices", "Devices of contexts: address, packets", |_| Ok(MsOperation::ShowDevices));
-    show("show cells", "Cells of their own or of access points: identities, state", |_| Ok(MsOperation::ShowCells));
+    show("show cells", "Cells of their own or of access points: identities, state", |_| {
+        Ok(MsOperation::ShowCells)
+    });
     show("show drops", "What was dropped or refused, by name", |_| Ok(MsOperation::ShowDrops));
     let why = "The last rejects and drops of a mobile, with their clauses\nBy IMSI\nThe IMSI";
     show("show why imsi IMSI", why, |args| args.value(0).map(MsOperation::ShowWhy));
