@@ -126,7 +126,7 @@ impl Watched {
 }
 
 /// How the machine is told of a link.
-type Tell<M> = fn(u16, LinkNews) -> Option<<M as Machine>::Command>;
+type Tell<M> = fn(u16, LinkNews) -> <M as Machine>::Command;
 
 /// Looks after the devices of Ethernet links: one that was away is used again, and the machine is told what has changed.
 pub struct Watch<M: Machine> {
@@ -191,9 +191,7 @@ impl<M: Machine + 'static> Service for Watch<M> {
         });
         for (device, state) in self.devices.iter_mut().zip(states) {
             for news in device.compare(state) {
-                if let Some(command) = (self.tell)(device.link, news) {
-                    access.command(self.machine, command);
-                }
+                access.command(self.machine, (self.tell)(device.link, news));
             }
         }
     }

@@ -230,11 +230,11 @@ impl Node for MsNode {
 }
 
 /// What the bearer is told of a link.
-fn of_link(link: u16, news: LinkNews) -> Option<MsCommand> {
-    Some(MsCommand::Bearer(match news {
+const fn of_link(link: u16, news: LinkNews) -> MsCommand {
+    MsCommand::Bearer(match news {
         LinkNews::Up(is_up) => bearer::Order::SetLink { link, is_up },
         LinkNews::Mtu(octets) => bearer::Order::SetMtu { link, octets },
-    }))
+    })
 }
 
 /// Runs `gannet ms`.

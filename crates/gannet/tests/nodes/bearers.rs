@@ -74,6 +74,8 @@ fn nothing_malformed(directory: &Path) {
 fn demo_with_gannet() {
     let said = demo(&["--ggsn", "gannet"]);
     assert!(said.contains("gannet, gannet"), "{said}");
+    // LLC has repeated what a link has lost, and nothing has overtaken anything.
+    assert!(said.contains(", 0 came behind a gap"), "{said}");
 }
 
 fn demo_with_osmocom() {

@@ -26,6 +26,7 @@ mod recording;
 mod shaping;
 mod statistics;
 mod transfers;
+mod unsteady;
 mod upkeep;
 mod uplink;
 mod user_plane;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
                 shaping::CASES,
                 statistics::CASES,
                 transfers::CASES,
+                unsteady::CASES,
                 uplink::CASES,
                 upkeep::CASES,
                 user_plane::CASES,

@@ -1,5 +1,6 @@
 //! The configuration files of access point and mobile station. SGSN and GGSN have those of [`crate::demo`].
 
+use crate::demo::Peer;
 use crate::demo::configs::address;
 use std::path::Path;
 
@@ -12,6 +13,9 @@ pub(super) const LAN_NETWORK: &str = "203.0.113.1/30";
 pub(super) const LAN_PHONE: &str = "203.0.113.2/30";
 /// The bearer over that, in the words of the configuration.
 pub(super) const UDP: &str = "udp 203.0.113.1 34997";
+/// Sets octets of the phone's receive buffers, least, first and most. What TCP has under way fits into the queues of all nodes, so that
+/// nothing is lost for want of room.
+pub(super) const RECEIVE_BUFFERS: &str = "echo 4096 65536 131072 >/proc/sys/net/ipv4/tcp_rmem";
 /// The device of the mobile's context.
 pub(super) const DEVICE: &str = "gprs0";
 /// Where the nodes' VTYs listen, each in its own namespace.
@@ -48,8 +52,10 @@ line vty
     )
 }
 
-/// For `gannet ms`: one mobile, whose first choice is Ethernet.
-pub(super) fn mobile_station(socket: &Path) -> String {
+/// For `gannet ms`: one mobile, whose first choice is Ethernet. osmo-sgsn has no acknowledged mode. The bit rates are those of a
+/// link of 100 Mbit/s, as far as they can be said: the largest peak throughput class is 2 Mbit/s, and what exceeds it is dropped.
+pub(super) fn mobile_station(socket: &Path, sgsn: Peer) -> String {
+    let mode = if sgsn == Peer::Gannet { "acknowledged" } else { "unacknowledged" };
     format!(
         "ms
  ctl socket {}
@@ -61,6 +67,8 @@ pub(super) fn mobile_station(socket: &Path) -> String {
  bearer hysteresis 100 hold 200
  apn internet
  context gprs
+  mode {mode}
+  bit-rate downlink 100000 uplink 8640
   route default
 line vty
  no login

@@ -110,7 +110,7 @@ impl<'a> Stage<'a> {
         let config = self.config("ap.cfg", &configs::access_point())?;
         self.start_own("ap", &config, "core")?;
         self.step("mobile station")?;
-        let config = self.config("ms.cfg", &configs::mobile_station(&self.socket()))?;
+        let config = self.config("ms.cfg", &configs::mobile_station(&self.socket(), self.options.sgsn))?;
         self.start_own("ms", &config, "phone")?;
         self.step("attach and PDP context activation")?;
         let address = self.wait_for_address()?;
@@ -122,6 +122,8 @@ impl<'a> Stage<'a> {
         let downloaded = self.download()?;
         let expected = http::sha256(&http::content(demo::SEED, self.options.download_octets));
         let (_, address) = self.cell_and_address();
+        let counters = ["/proc/net/snmp", "/proc/net/netstat"];
+        outcome.tcp(&self.core.output_of("cat", &counters)?, &self.phone.output_of("cat", &counters)?);
         outcome.download(downloaded, &expected, address.unwrap_or_else(|| "none".to_owned()));
         self.collect(&mut outcome)?;
         self.bar.finish_and_clear();
@@ -156,6 +158,7 @@ impl<'a> Stage<'a> {
                 namespace.ip(&["link", "set", device, "up"])?;
             }
         }
+        self.phone.output_of("sh", &["-c", configs::RECEIVE_BUFFERS])?;
         self.phone.ip(&["address", "add", configs::LAN_PHONE, "dev", lan])?;
         self.core.ip(&["address", "add", configs::LAN_NETWORK, "dev", lan])?;
         configs::OF_CORE

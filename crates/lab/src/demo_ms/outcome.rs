@@ -19,6 +19,8 @@ pub struct Outcome {
     /// SHA-256 of what arrived, and of what was sent.
     sha256: (String, String),
     changes: Vec<Lasted>,
+    /// Segments that the host's TCP has sent again, and those that came to the phone while one before them was missing.
+    segments: (u64, u64),
     drops: Vec<(String, String, u64)>,
 }
 
@@ -35,6 +37,7 @@ impl Outcome {
             seconds: 0.0,
             sha256: (String::new(), String::new()),
             changes: Vec::new(),
+            segments: (0, 0),
             drops: Vec::new(),
         })
     }
@@ -43,6 +46,11 @@ impl Outcome {
         (self.octets.0, self.seconds) = (downloaded.octets, downloaded.seconds);
         self.sha256 = (downloaded.sha256, expected.to_owned());
         (self.changes, self.addresses.1) = (downloaded.events, address);
+    }
+
+    /// The counters of the host's kernel and of the phone's.
+    pub(super) fn tcp(&mut self, host: &str, phone: &str) {
+        self.segments = (counter(host, "RetransSegs"), counter(phone, "TCPOFOQueue"));
     }
 
     pub(super) fn drops(&mut self, node: &str, text: &str) {
@@ -84,6 +92,8 @@ impl Outcome {
                 format!("in {took} ms, {octets} octets meanwhile, longest wait for data {longest_wait} ms"),
             );
         }
+        let (again, behind_gaps) = self.segments;
+        row("TCP", format!("{again} segments sent again, {behind_gaps} came behind a gap"));
         let same = if self.addresses.0 == self.addresses.1 { "the same" } else { &self.addresses.1 };
         row("address afterwards", same.to_owned());
         let as_sent = if self.sha256.0 == self.sha256.1 { "as sent" } else { "NOT as sent" };
@@ -95,5 +105,30 @@ impl Outcome {
             row("drops", format!("{node}: {name} {count}"));
         }
         text
+    }
+}
+
+/// The value of a counter in `/proc/net/snmp` and its like, where a line of names stands before each line of values.
+fn counter(text: &str, name: &str) -> u64 {
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    let of = |pair: &[Vec<&str>]| {
+        let [names, values] = pair else { return None };
+        let place = names.iter().position(|word| *word == name)?;
+        values.get(place).and_then(|value| value.parse().ok())
+    };
+    lines.windows(2).find_map(of).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_found_by_their_names() {
+        let text = "Ip: Forwarding InReceives\nIp: 1 7\nTcp: MaxConn RetransSegs\nTcp: -1 12\n";
+        assert_eq!(
+            ["InReceives", "RetransSegs", "None", "MaxConn"].map(|name| counter(text, name)),
+            [7, 12, 0, 0]
+        );
     }
 }

@@ -93,13 +93,16 @@ pub struct Selection {
     preferred_link: Option<u16>,
     current: Option<u16>,
     challenger: Option<(u16, Instant)>,
+    /// The order of preference is a new one: what it says of access points that are there holds at once.
+    is_ordered: bool,
 }
 
 impl Selection {
     /// A list of so many cells, of which none was heard.
     #[must_use]
     pub fn new(cells: usize, policy: Policy) -> Self {
-        Self { cells: vec![None; cells], policy, preferred_link: None, current: None, challenger: None }
+        let cells = vec![None; cells];
+        Self { cells, policy, preferred_link: None, current: None, challenger: None, is_ordered: false }
     }
 
     /// The access point of a cell.
@@ -121,15 +124,15 @@ impl Selection {
         self.cells.iter().flatten().any(|of| of.address.link == link && of.missed(now) <= 1)
     }
 
-    /// Another order of preference, for whatever link.
+    /// Another order of preference, for whatever link. The next choice needs no time of hold.
     pub fn prefer(&mut self, preference: Vec<u16>) {
         self.policy.preference = preference;
-        self.preferred_link = None;
+        (self.preferred_link, self.is_ordered) = (None, true);
     }
 
-    /// Cells on a link come before all others.
+    /// Cells on a link come before all others. The next choice needs no time of hold.
     pub fn prefer_link(&mut self, link: u16) {
-        self.preferred_link = Some(link);
+        (self.preferred_link, self.is_ordered) = (Some(link), true);
     }
 
     /// A beacon of a cell came, the next one after `interval`. `packet` is its number, if it is authenticated.
@@ -251,10 +254,11 @@ impl Selection {
                 .min_by_key(|(cell, of)| (self.rank(*cell), core::cmp::Reverse(of.quality(now))))
                 .map(|(cell, _)| cell)
         };
+        let is_ordered = self.is_ordered;
         let current = self.current.filter(|current| choosable.clone().any(|(cell, _)| cell == *current));
         let Some(current) = current else {
             let best = best_of(&mut choosable.clone());
-            (self.current, self.challenger) = (best, None);
+            (self.current, self.challenger, self.is_ordered) = (best, None, false);
             return best;
         };
         let mut better =
@@ -265,10 +269,11 @@ impl Selection {
             Some(_) | None => (cell, now),
         });
         if let Some((cell, since)) = self.challenger
-            && now.since(since) >= self.policy.hold
+            && (is_ordered || now.since(since) >= self.policy.hold)
         {
             (self.current, self.challenger) = (Some(cell), None);
         }
+        self.is_ordered = false;
         self.current
     }
 }
@@ -374,6 +379,7 @@ mod tests {
         let mut bench = Bench::new(Policy { preference: vec![0, 1, 2], ..Policy::default() });
         assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(0));
         bench.selection.prefer_link(2);
+        assert_eq!(bench.seconds(0, &[]), Some(2), "an order holds at once");
         assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(2));
         assert_eq!(bench.seconds(4, &[0, 1]), Some(0), "without it the order of preference is as before");
         assert_eq!(bench.seconds(4, &[0, 1, 2]), Some(2), "it is there again");

@@ -89,7 +89,7 @@ struct Station {
     /// The one before: what is still on its way from there is taken.
     former: Option<Link>,
     target: Option<Target>,
-    /// When it has begun a new session because somebody said that it has none.
+    /// When it has begun anew because somebody said that the access point does not know it.
     renewed: Option<Instant>,
     /// An access point had no room for it: until then it goes nowhere.
     waits_until: Instant,
@@ -410,6 +410,10 @@ impl Bearer for AdaptationBearer {
                 true
             }
         }
+    }
+
+    fn cuts(&self) -> bool {
+        true
     }
 
     fn wake(&mut self, cx: &mut Context<'_>, out: &mut Batch<Output>) {
