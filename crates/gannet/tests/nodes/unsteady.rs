@@ -195,6 +195,9 @@ fn forged(number: u64) -> Vec<u8> {
 fn flood() {
     let lines = format!(" {}\n{CONTEXT}", crate::mobile_station::NETWORK_KEY);
     let (world, address) = ready("ms-flood", &lines);
+    wait_for("the other access point", || {
+        world.ms.log().contains("cell 001-01-1-0-2: an access point is there").then_some(())
+    });
     let is_over = AtomicBool::new(false);
     let before = world.ms.log().matches("an access point is there").count();
     std::thread::scope(|scope| {

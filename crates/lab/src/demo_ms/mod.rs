@@ -107,7 +107,7 @@ impl<'a> Stage<'a> {
         self.step("SGSN")?;
         self.start_sgsn()?;
         self.step("access point")?;
-        let config = self.config("ap.cfg", &configs::access_point())?;
+        let config = self.config("ap.cfg", &configs::access_point(self.options.sgsn))?;
         self.start_own("ap", &config, "core")?;
         self.step("mobile station")?;
         let config = self.config("ms.cfg", &configs::mobile_station(&self.socket(), self.options.sgsn))?;
@@ -267,6 +267,11 @@ impl<'a> Stage<'a> {
         let of_server = ["lab", "serve", "--bind", &bind, "--octets", &octets.to_string(), "--seed", "1"];
         let gannet = self.options.gannet.clone();
         self.start("host", "core", &gannet, &of_server)?;
+        if self.options.sgsn == Peer::Osmocom {
+            // osmo-sgsn sends to the old cell until user data comes from the new one, and a download alone may stand still.
+            let arguments = ["-n", "-q", "-i", "0.2", "-I", configs::DEVICE, configs::HOST];
+            self.start("pings", "phone", Path::new("ping"), &arguments)?;
+        }
         let url = format!("http://{}/", configs::HOST);
         let mut curl = self.phone.command(Path::new("curl"));
         curl.args(http::curl_arguments(configs::DEVICE, "-", "", &url));

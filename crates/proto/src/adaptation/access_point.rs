@@ -322,17 +322,7 @@ impl AccessPoint {
             return if is_meant { Ok(()) } else { Err(Drop::AdaptMalformed) };
         }
         let word = if matches!(message, Message::Reachable(_)) { Word::Where } else { Word::Other };
-        let Heard { slot: mobile, is_news, address } =
-            match self.stations.hear(cx.now, tlli, (from, word), owner) {
-                Ok(heard) => heard,
-                Err(drop) => {
-                    if drop == Drop::AdaptTableFull {
-                        let cause = ReleaseCause::NoRoom;
-                        self.send(cx, to, tlli, &Message::Release(Release { cause }), out)?;
-                    }
-                    return Err(drop);
-                }
-            };
+        let Heard { slot: mobile, is_news, address } = self.hear(cx, (to, word), tlli, out)?;
         // What is late is taken as if it came from where the mobile is.
         let link = address.link;
         if is_news {
@@ -348,19 +338,34 @@ impl AccessPoint {
             Message::LlPdu(payload) => {
                 let (header, octets) = (pdu.header, payload.len());
                 let whole = self.ll_pdu(cx, from, &header, (frame, octets))?;
-                let said =
-                    whole.map(|ll_pdu| ApOutput::Said { mobile, link, tlli, what: Said::LlPdu(ll_pdu) });
-                said.into_iter().for_each(|said| out.push(said));
+                if let Some(ll_pdu) = whole {
+                    out.push(ApOutput::Said { mobile, link, tlli, what: Said::LlPdu(ll_pdu) });
+                }
                 Ok(())
             }
             other => {
-                let what = said(&other);
-                if let Some(what) = what {
+                if let Some(what) = said(&other) {
                     out.push(ApOutput::Said { mobile, link, tlli, what });
                 }
                 Ok(())
             }
         }
+    }
+
+    /// A mobile was heard; it is told where there is no room for it.
+    fn hear(
+        &mut self,
+        cx: &Context<'_>,
+        (from, word): (To, Word),
+        tlli: Tlli,
+        out: &mut Batch<ApOutput>,
+    ) -> Result<Heard, Drop> {
+        let heard = self.stations.hear(cx.now, tlli, (from.address, word), from.owner);
+        if heard == Err(Drop::AdaptTableFull) {
+            let cause = ReleaseCause::NoRoom;
+            self.send(cx, from, tlli, &Message::Release(Release { cause }), out)?;
+        }
+        heard
     }
 
     /// An LL-PDU of so many octets behind its header, or one whose last piece this is.

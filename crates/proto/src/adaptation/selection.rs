@@ -57,7 +57,7 @@ pub struct Candidate {
 pub enum News {
     /// Nothing.
     None,
-    /// The access point was not there before.
+    /// The access point is in service, and was not before.
     Came,
     /// It has started again: it knows nobody.
     Restarted,
@@ -149,7 +149,9 @@ impl Selection {
         (interval, packet): (Duration, Option<u64>),
     ) -> Result<News, Drop> {
         let place = self.cells.get_mut(usize::from(cell)).ok_or(Drop::AdaptUnknownCell)?;
+        let news_of = |is_up| if is_up { News::Came } else { News::None };
         let Some(known) = place.as_mut() else {
+            let is_up = beacon.flags.is_in_service();
             *place = Some(Candidate {
                 address,
                 beacon,
@@ -161,7 +163,7 @@ impl Selection {
                 link_share: None,
                 shunned_until: Instant::ZERO,
             });
-            return Ok(News::Came);
+            return Ok(news_of(is_up));
         };
         if known.address != address && known.is_up(now) {
             return Err(Drop::AdaptOtherAccessPoint);
@@ -178,7 +180,7 @@ impl Selection {
         known.packet = packet.unwrap_or(known.packet);
         Ok(match (is_restarted, was_up) {
             (true, _) => News::Restarted,
-            (false, false) => News::Came,
+            (false, false) => news_of(known.is_up(now)),
             (false, true) => News::None,
         })
     }

@@ -297,6 +297,12 @@ impl AdaptationBearer {
     fn set_mtu(&mut self, link: u16, octets: u16, out: &mut Batch<Output>) -> bool {
         let Some(of) = self.links.get_mut(usize::from(link)) else { return false };
         of.config.mtu = octets;
+        self.tell_mtu(link, out);
+        true
+    }
+
+    /// Tells the mobiles that use a link how long their LL-PDUs may be.
+    fn tell_mtu(&self, link: u16, out: &mut Batch<Output>) {
         for mobile in 0..u32::try_from(self.stations.len()).unwrap_or(u32::MAX) {
             let serving = self.stations.get(mobile as usize).and_then(|station| station.serving.as_ref());
             if let Some(serving) = serving.filter(|serving| serving.address.link == link) {
@@ -304,7 +310,6 @@ impl AdaptationBearer {
                 out.push(Output::Indication(Indication::Mtu { mobile, octets }));
             }
         }
-        true
     }
 
     /// The longest LL-PDU of a mobile that goes in one piece, in a cell that is on a link.

@@ -170,7 +170,12 @@ impl AdaptationBearer {
             Some(MobileMedium::Udp(_)) => self.interval,
             Some(MobileMedium::Ethernet) | None => its,
         };
-        match self.selection.beacon(cx.now, cell, from, *beacon, (interval, packet))? {
+        let before = self.selection.get(cell).map(|of| of.beacon.ll_pdu_max);
+        let news = self.selection.beacon(cx.now, cell, from, *beacon, (interval, packet))?;
+        if before.is_some_and(|before| before != beacon.ll_pdu_max) {
+            self.tell_mtu(from.link, out);
+        }
+        match news {
             News::None => {}
             News::Came => {
                 let (id, link) = (beacon.cell, from.link);

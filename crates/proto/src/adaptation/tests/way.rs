@@ -396,6 +396,13 @@ fn a_link_of_another_length_cuts_what_is_too_long() {
     assert!(net.exchange(0, 0, 1464));
     assert!(net.seen.iter().all(|seen| seen.octets.len() <= 600) && net.seen.len() == 6);
     net.assert_no_drops();
+    // It grows again: what the access point takes is in its next beacon.
+    assert!(net.order(Order::SetMtu { link: 0, octets: 1500 }));
+    net.aps[0].machine.set_mtu(0, 1500);
+    net.host.told.clear();
+    net.seconds(2);
+    let mtus = net.host.told.iter().filter(|it| matches!(it, Indication::Mtu { octets: 1464, .. }));
+    assert_eq!(mtus.count(), 2);
 }
 
 #[test]
