@@ -1,4 +1,4 @@
-# Two commands do everything on a fresh Debian 12 with Rust: `make demo` and `make test`.
+# Three commands do everything on a fresh Debian 12 with Rust: `make demo`, `make demo-ms` and `make test`.
 # What they need from Debian is installed by scripts/install-packages (apt-get, no prompt).
 
 SGSN ?= gannet
@@ -6,13 +6,16 @@ GGSN ?= osmo-ggsn
 CARGO ?= cargo
 MINUTES ?= 10
 
-.PHONY: demo interop quick test build bench fuzz clean help
+.PHONY: demo demo-ms interop quick test build bench fuzz clean help
 
 help: ## what each target does
-	@sed -n 's/^\([a-z]*\):.*## /  make \1: /p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1: /p' Makefile
 
 demo: ## the main job: mobiles attach, ping and download through the SGSN [SGSN=gannet|osmo-sgsn] [GGSN=osmo-ggsn|gannet]
-	@scripts/demo "$(SGSN)" "$(GGSN)"
+	@scripts/demo demo "$(SGSN)" "$(GGSN)"
+
+demo-ms: ## a mobile station downloads through an access point and changes its bearer meanwhile [SGSN=gannet|osmo-sgsn] [GGSN=osmo-ggsn|gannet]
+	@scripts/demo demo-ms "$(SGSN)" "$(GGSN)"
 
 interop: ## every scenario with Osmocom's programs, a line each [MINUTES=10]
 	@scripts/interop "$(MINUTES)"

@@ -308,7 +308,11 @@ fn experiment(name: &str, options: &Options, strict: bool) -> Result<ExitCode, S
     Ok(if strict && !report.holds() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn peer(name: &str, osmocom: &str) -> Result<Peer, String> {
+/// Who stands in a place, by name.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn peer(name: &str, osmocom: &str) -> Result<Peer, String> {
     match name {
         "gannet" => Ok(Peer::Gannet),
         name if name == osmocom => Ok(Peer::Osmocom),

@@ -6,7 +6,7 @@ use gannet_machine::{Machine, Port};
 use gannet_ops::config::bearers::{Link, NamedKey};
 use gannet_proto::adaptation::SharedKey;
 use gannet_proto::auth::key::Key128;
-use gannet_rt::{Access, EventLoop, KernelTables, MachineId, Service, UdpConfig};
+use gannet_rt::{Access, DeviceState, EventLoop, KernelTables, MachineId, Service, UdpConfig};
 use gannet_wire::adaptation::ETHERTYPE;
 use mio::Interest;
 use std::io;
@@ -94,32 +94,75 @@ pub fn secret() -> Result<Key128, String> {
     Ok(Key128((half()? << 64 | half()?).to_be_bytes()))
 }
 
-/// Looks after the devices of Ethernet links: one that was away is used again.
-pub struct Watch<M> {
+/// What has become of the device of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkNews {
+    /// It is there and its other end too, or not.
+    Up(bool),
+    /// Octets of the longest payload that it carries.
+    Mtu(u16),
+}
+
+/// The device of a link, and the state that the machine was told.
+struct Watched {
+    link: u16,
+    name: String,
+    is_up: bool,
+    mtu: u16,
+}
+
+impl Watched {
+    /// What is new of it; nothing is said of the MTU of a device that is not there.
+    fn compare(&mut self, state: Option<DeviceState>) -> impl Iterator<Item = LinkNews> + use<> {
+        let is_up = state.is_some_and(|state| state.is_running);
+        let mtu = state.map_or(self.mtu, |state| state.mtu);
+        let news = [
+            (self.mtu != mtu).then_some(LinkNews::Mtu(mtu)),
+            (self.is_up != is_up).then_some(LinkNews::Up(is_up)),
+        ];
+        (self.is_up, self.mtu) = (is_up, mtu);
+        news.into_iter().flatten()
+    }
+}
+
+/// How the machine is told of a link.
+type Tell<M> = fn(u16, LinkNews) -> <M as Machine>::Command;
+
+/// Looks after the devices of Ethernet links: one that was away is used again, and the machine is told what has changed.
+pub struct Watch<M: Machine> {
     machine: MachineId<M>,
     kernel: KernelTables,
-    names: Vec<String>,
+    devices: Vec<Watched>,
+    tell: Tell<M>,
     has_news: bool,
 }
 
 impl<M: Machine + 'static> Watch<M> {
-    /// Puts one into a loop, where there is anything to look after.
+    /// Puts one into a loop, where there is anything to look after. `tell` makes a command of what has changed of a link, by
+    /// its place in `links`. The machine has them up at the beginning, with their MTU.
     ///
     /// # Errors
     /// A sentence.
-    pub fn start(node: &mut EventLoop, machine: MachineId<M>, links: &[Link]) -> Result<(), String> {
-        let ethernet = links.iter().filter_map(|link| match link {
-            Link::Ethernet(device) => Some(device.clone()),
+    pub fn start(
+        node: &mut EventLoop,
+        machine: MachineId<M>,
+        links: &[Link],
+        tell: Tell<M>,
+    ) -> Result<(), String> {
+        let ethernet = links.iter().zip(0..).filter_map(|(link, number)| match link {
+            Link::Ethernet(name) => {
+                Some(Watched { link: number, name: name.clone(), is_up: true, mtu: mtu(link) })
+            }
             Link::Udp(_) => None,
         });
-        let names: Vec<String> = ethernet.collect();
-        if names.is_empty() {
+        let devices: Vec<Watched> = ethernet.collect();
+        if devices.is_empty() {
             return Ok(());
         }
         let describe = |error: io::Error| format!("rtnetlink: {error}");
         let kernel = KernelTables::open().map_err(describe)?;
         // What was before the start counts as news.
-        let watch = Self { machine, kernel, names, has_news: true };
+        let watch = Self { machine, kernel, devices, tell, has_news: true };
         node.add_service(Box::new(watch)).map_err(describe)
     }
 }
@@ -139,11 +182,18 @@ impl<M: Machine + 'static> Service for Watch<M> {
         }
         // Whatever it was: the devices are looked at.
         let _ = self.kernel.news();
-        let numbers: Vec<Option<u32>> = self.names.iter().map(|name| self.kernel.device(name)).collect();
+        let kernel = &mut self.kernel;
+        let states: Vec<Option<DeviceState>> =
+            self.devices.iter().map(|device| kernel.device(&device.name)).collect();
         access.outside(self.machine).renew_packets(|name| {
-            let place = self.names.iter().position(|own| own == name)?;
-            *numbers.get(place)?
+            let place = self.devices.iter().position(|own| own.name == name)?;
+            states.get(place)?.map(|state| state.device)
         });
+        for (device, state) in self.devices.iter_mut().zip(states) {
+            for news in device.compare(state) {
+                access.command(self.machine, (self.tell)(device.link, news));
+            }
+        }
     }
 
     fn next_wake(&self) -> Option<Instant> {
@@ -162,6 +212,20 @@ mod tests {
         assert_eq!(keys.iter().map(|key| key.id).collect::<Vec<_>>(), [7, 8]);
         assert_eq!(keys[1].key, Key128([0; 16]));
         assert!(super::keys(None, 2).is_empty());
+    }
+
+    #[test]
+    fn what_has_changed_of_a_device_is_told_once() {
+        let mut device = Watched { link: 0, name: "x".to_owned(), is_up: true, mtu: 1500 };
+        let mut news = |state: Option<(u16, bool)>| {
+            let state = state.map(|(mtu, is_running)| DeviceState { device: 7, mtu, is_running });
+            device.compare(state).collect::<Vec<_>>()
+        };
+        assert_eq!(news(Some((1500, true))), []);
+        assert_eq!(news(Some((1500, false))), [LinkNews::Up(false)], "a cable is pulled");
+        assert_eq!(news(None), [], "the device goes as well");
+        assert_eq!(news(Some((900, true))), [LinkNews::Mtu(900), LinkNews::Up(true)]);
+        assert_eq!(news(Some((900, true))), []);
     }
 
     #[test]

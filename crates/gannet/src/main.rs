@@ -1,10 +1,12 @@
 //! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet edge`, `gannet ap`, `gannet core`, `gannet ms`, `gannet vty`,
-//! `gannet load`, `gannet lab`, `gannet demo`, `gannet interop`.
+//! `gannet load`, `gannet lab`, `gannet demo`, `gannet demo-ms`, `gannet interop`.
 
 mod ap;
 mod bss;
 mod cells;
 mod core_command;
+#[cfg(feature = "lab")]
+mod demo_ms_command;
 mod edge;
 mod fleet;
 mod ggsn;
@@ -71,6 +73,9 @@ enum Command {
     /// The main job, end to end, in network namespaces of its own
     Demo(lab_command::DemoArguments),
     #[cfg(feature = "lab")]
+    /// A mobile station that changes its bearer during a download, in network namespaces of its own
+    DemoMs(demo_ms_command::DemoMsArguments),
+    #[cfg(feature = "lab")]
     /// Interoperation with Osmocom's programs, scenario by scenario, in network namespaces of its own
     Interop(interop_command::InteropArguments),
 }
@@ -93,6 +98,8 @@ fn main() -> ExitCode {
         Command::Lab(command) => lab_command::run(command),
         #[cfg(feature = "lab")]
         Command::Demo(arguments) => lab_command::demo(&arguments),
+        #[cfg(feature = "lab")]
+        Command::DemoMs(arguments) => demo_ms_command::run(&arguments),
         #[cfg(feature = "lab")]
         Command::Interop(arguments) => interop_command::run(&arguments),
     };

@@ -9,6 +9,7 @@ pub mod busy;
 mod contexts;
 pub mod counters;
 pub mod demo;
+pub mod demo_ms;
 pub mod ed;
 pub mod edge;
 pub mod experiments;

@@ -97,7 +97,7 @@ pub enum Indication {
         /// The level of what it receives, in dBm.
         level_dbm: i16,
     },
-    /// The longest LL-PDU that the bearer carries for a mobile, its header and FCS included.
+    /// The longest LL-PDU that the bearer carries for a mobile in one piece, its header and FCS included.
     Mtu {
         /// Which mobile.
         mobile: u32,
@@ -162,6 +162,8 @@ pub enum Output {
 pub enum Order {
     /// Cells in another order of preference, by their index. Those that are not named come after them and are alike.
     Prefer(Vec<u16>),
+    /// Cells of a link, whichever they are, before those of the others. Among each the order of preference stays.
+    PreferLink(u16),
     /// A link carries payloads of so many octets.
     SetMtu {
         /// Which link.
@@ -213,6 +215,11 @@ pub trait Bearer: fmt::Debug {
 
     /// Does an order. False where the bearer has no such thing, and then nothing changed.
     fn order(&mut self, _cx: &mut Context<'_>, _order: Order, _out: &mut Batch<Output>) -> bool {
+        false
+    }
+
+    /// Whether an LL-PDU that is longer than [`Indication::Mtu`] says goes in pieces. Without that it is lost.
+    fn cuts(&self) -> bool {
         false
     }
 

@@ -31,6 +31,17 @@ pub enum NextHop {
     Kernel,
 }
 
+/// A network device as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceState {
+    /// Its number in the kernel.
+    pub device: u32,
+    /// Octets of the longest packet.
+    pub mtu: u16,
+    /// It is switched on, and its other end is there.
+    pub is_running: bool,
+}
+
 /// The tables, asked one destination at a time, and the news that they have changed.
 #[derive(Debug)]
 pub struct KernelTables {
@@ -72,9 +83,11 @@ impl KernelTables {
         }
     }
 
-    /// The number of a device that is there.
-    pub fn device(&mut self, name: &str) -> Option<u32> {
-        self.netlink.link_named(name).ok()?.map(|link| link.index)
+    /// A device by its name; `None` where it is not there.
+    pub fn device(&mut self, name: &str) -> Option<DeviceState> {
+        let link = self.netlink.link_named(name).ok()??;
+        let mtu = u16::try_from(link.mtu).unwrap_or(u16::MAX);
+        Some(DeviceState { device: link.index, mtu, is_running: link.up && link.running })
     }
 
     /// What has changed since the last call, of what was asked for or may have been. What the kernel says again without a change is no

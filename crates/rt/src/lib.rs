@@ -117,7 +117,7 @@ pub use gateway::{ForwardingConfig, ForwardingMode, ForwardingNetwork, Forwardin
 pub use history::{DROPS_PER_MOBILE, DropHistory, Happened};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
 pub use io::{PacketReport, PacketRings};
-pub use kernel_tables::{KernelTables, NextHop, TableNews};
+pub use kernel_tables::{DeviceState, KernelTables, NextHop, TableNews};
 pub use messages::{Arrived, Messages};
 pub use namespace::{NetworkNamespace, in_network_namespace};
 pub use netlink::DeviceRoute;

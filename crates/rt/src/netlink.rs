@@ -23,6 +23,8 @@ pub(crate) struct Link {
     /// Octets of the longest IP packet.
     pub(crate) mtu: usize,
     pub(crate) up: bool,
+    /// Its other end is there.
+    pub(crate) running: bool,
     /// Receive queues.
     pub(crate) rx_queues: u32,
 }
@@ -496,10 +498,10 @@ pub(crate) fn link_news(body: &[u8]) -> Option<LinkNews<'_>> {
 }
 
 fn link_of(body: &[u8]) -> Option<Link> {
-    let LinkNews { index, name, address, mtu, up, .. } = link_news(body)?;
+    let LinkNews { index, name, address, mtu, up, running } = link_news(body)?;
     let name = String::from_utf8(name.to_vec()).unwrap_or_default();
     let rx_queues = rx_queues(&name);
-    Some(Link { index, name, address, mtu, up, rx_queues })
+    Some(Link { index, name, address, mtu, up, running, rx_queues })
 }
 
 /// Receive queues that are in use; netlink tells how many there are room for.

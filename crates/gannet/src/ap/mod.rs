@@ -1,12 +1,12 @@
 //! `gannet ap`: an access point, an ordinary BSS on Gb whose cells are links of the adaptation protocol.
 
-use crate::links::{self, End, Watch};
+use crate::links::{self, End, LinkNews, Watch};
 use crate::node::show as common;
 use crate::node::{self, Node};
 use crate::{bss::show, cells};
 use gannet_machine::time::Duration;
 use gannet_node::bss::Command;
-use gannet_node::bss::access_point::{ApNode, bearer_port};
+use gannet_node::bss::access_point::{ApCommand, ApNode, bearer_port};
 use gannet_ops::config::ap as ops;
 use gannet_ops::config::bearers::Link;
 use gannet_ops::grammar::CommandError;
@@ -91,8 +91,8 @@ impl Node for AccessPoint {
         for (link, number) in links.iter().zip(0..) {
             links::attach(node, (machine, bearer_port(number)), link, End::AccessPoint)?;
         }
-        Watch::start(node, machine, &links)?;
-        node.access().command(machine, Command::Start);
+        Watch::start(node, machine, &links, of_link)?;
+        node.access().command(machine, ApCommand::Bss(Command::Start));
         Ok(Self { machine })
     }
 
@@ -124,7 +124,7 @@ impl Node for AccessPoint {
             return Ok(());
         }
         if *operation == ops::ApOperation::ResetNs {
-            access.command(self.machine, Command::Start);
+            access.command(self.machine, ApCommand::Bss(Command::Start));
             return Ok(());
         }
         let Some(ap) = access.machine(self.machine) else { return Ok(()) };
@@ -169,6 +169,14 @@ impl Node for AccessPoint {
 
     fn stopped(&mut self, _access: &mut Access<'_>) -> bool {
         true
+    }
+}
+
+/// What the access point is told of a link.
+const fn of_link(link: u16, news: LinkNews) -> ApCommand {
+    match news {
+        LinkNews::Up(is_up) => ApCommand::SetLink { link, is_up },
+        LinkNews::Mtu(octets) => ApCommand::SetMtu { link, octets },
     }
 }
 

@@ -22,7 +22,7 @@ impl Devices {
     /// Asks for the numbers of those that are there.
     pub fn learn(&mut self, kernel: &mut KernelTables) {
         for (name, number) in &mut self.0 {
-            *number = kernel.device(name);
+            *number = kernel.device(name).map(|state| state.device);
         }
     }
 

@@ -8,7 +8,7 @@ mod plan;
 mod status;
 
 use crate::fleet::{self, Arrivals, Queue};
-use crate::links::{self, End, Watch};
+use crate::links::{self, End, LinkNews, Watch};
 use crate::node::{self, Node, Running};
 use clap::{Args, Subcommand};
 use ctl::{CtlService, News};
@@ -16,13 +16,15 @@ use devices::Devices;
 use gannet_machine::time::Duration;
 use gannet_node::bss::{self, Bss, Command};
 use gannet_node::ms::{self, Ms, MsCommand};
+use gannet_ops::config::bearers::Link;
 use gannet_ops::config::ms as ops;
 use gannet_ops::grammar::CommandError;
 use gannet_ops::metrics::Group;
 use gannet_proto::adaptation::AdaptationBearer;
-use gannet_proto::bearer::Bearer;
+use gannet_proto::bearer::{self, Bearer};
 use gannet_proto::um::UmBearer;
 use gannet_rt::{Access, EventLoop, MachineId};
+use gannet_wire::id::CellId;
 use plan::Plan;
 use std::cell::RefCell;
 use std::os::unix::net::UnixListener;
@@ -60,6 +62,9 @@ enum MsSubcommand {
 pub struct MsNode {
     ms: MachineId<Ms>,
     bss: Option<MachineId<Bss>>,
+    /// The way to access points, where there are no cells of their own.
+    links: Vec<Link>,
+    access_points: Vec<CellId>,
     arrivals: Rc<RefCell<Queue>>,
     devices: Rc<RefCell<Devices>>,
     news: Rc<RefCell<News>>,
@@ -119,14 +124,15 @@ impl Node for MsNode {
         for (link, number) in links.iter().zip(0..) {
             links::attach(node, (ms, ms::bearer_port(number)), link, End::Mobiles)?;
         }
-        Watch::start(node, ms, &links)?;
+        Watch::start(node, ms, &links, of_link)?;
         if let Some(bss) = bss {
             node.link((bss, bss::UM), (ms, ms::BEARER));
             node.access().command(bss, Command::Start);
         }
         let delay_ms = config.cells.as_ref().map_or(0, |cells| cells.radio.delay_ms);
         let radio_delay = Duration::from_millis(delay_ms.into());
-        Ok(Self { ms, bss, arrivals, devices, news, socket, radio_delay })
+        let access_points = if bss.is_some() { Vec::new() } else { config.known_cells.clone() };
+        Ok(Self { ms, bss, links, access_points, arrivals, devices, news, socket, radio_delay })
     }
 
     fn serve(running: &Rc<RefCell<Running<Self>>>, node: &mut EventLoop) -> Result<(), String> {
@@ -221,6 +227,14 @@ impl Node for MsNode {
     fn stopped(&mut self, access: &mut Access<'_>) -> bool {
         self.arrivals.borrow().is_silent(access.now())
     }
+}
+
+/// What the bearer is told of a link.
+const fn of_link(link: u16, news: LinkNews) -> MsCommand {
+    MsCommand::Bearer(match news {
+        LinkNews::Up(is_up) => bearer::Order::SetLink { link, is_up },
+        LinkNews::Mtu(octets) => bearer::Order::SetMtu { link, octets },
+    })
 }
 
 /// Runs `gannet ms`.

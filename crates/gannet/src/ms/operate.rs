@@ -8,10 +8,13 @@ use crate::node::show as common;
 use core::fmt::Write as _;
 use gannet_machine::Peer;
 use gannet_node::ms::{Ms, MsCommand, TUN};
-use gannet_ops::config::ms::{ContextOrder, MsOperation, Order};
+use gannet_ops::config::ms::{ContextOrder, MsOperation, Order, Preference};
 use gannet_ops::grammar::CommandError;
+use gannet_ops::view;
+use gannet_proto::bearer;
 use gannet_proto::sm::ms::Change;
 use gannet_rt::Access;
+use gannet_wire::id::CellId;
 use gannet_wire::l3::ie::{DelayClass, QosProfile, ReliabilityClass};
 
 type Done = Result<(), CommandError>;
@@ -25,6 +28,7 @@ pub fn execute(node: &MsNode, operation: &MsOperation, access: &mut Access<'_>, 
         MsOperation::ShowDevices => show_devices(node, access, out),
         MsOperation::ShowCells => show_cells(node, access, out),
         MsOperation::Order { mobile, order } => return self::order(node, *mobile, order, access, out),
+        MsOperation::Prefer(preference) => return prefer(node, preference, access),
     }
     Ok(())
 }
@@ -68,13 +72,61 @@ fn show_devices(node: &MsNode, access: &mut Access<'_>, out: &mut String) {
 }
 
 fn show_cells(node: &MsNode, access: &mut Access<'_>, out: &mut String) {
-    let Some(bss) = node.bss else {
+    if node.bss.is_none() {
         out.push_str("The mobiles have no cells of their own.\n");
-        return;
-    };
+        for (number, cell, mobiles) in access_points(node, access) {
+            let _ = writeln!(out, "{number:>5} {cell} of an access point, {mobiles} mobiles");
+        }
+    }
+    own_cells(node, access).iter().for_each(|cell| out.push_str(&cell.to_string()));
+}
+
+/// Cells of the mobiles' own.
+pub fn own_cells(node: &MsNode, access: &mut Access<'_>) -> Vec<view::Cell> {
     let camping = access.machine(node.ms).map(|ms| crate::bss::show::camping(ms)).unwrap_or_default();
-    let Some(bss) = access.machine(bss) else { return };
-    crate::bss::show::cells(bss, &camping).iter().for_each(|cell| out.push_str(&cell.to_string()));
+    let bss = node.bss.and_then(|bss| access.machine(bss));
+    bss.map_or_else(Vec::new, |bss| crate::bss::show::cells(bss, &camping))
+}
+
+/// Cells of access points, and how many mobiles are in each.
+pub fn access_points(node: &MsNode, access: &mut Access<'_>) -> Vec<(u16, CellId, u32)> {
+    let camping = access.machine(node.ms).map(|ms| crate::bss::show::camping(ms)).unwrap_or_default();
+    let of = |(number, cell): (u16, &CellId)| (number, *cell, camping.get(&number).copied().unwrap_or(0));
+    (0..).zip(&node.access_points).map(of).collect()
+}
+
+/// Another order of access points.
+fn prefer(node: &MsNode, preference: &Preference, access: &mut Access<'_>) -> Done {
+    if node.links.is_empty() {
+        return Err(CommandError::new("The mobiles have cells of their own, and no access point."));
+    }
+    let configured = 0..u16::try_from(node.access_points.len()).unwrap_or(u16::MAX);
+    let order = match preference {
+        Preference::Configured => bearer::Order::Prefer(configured.collect()),
+        Preference::Link(link) => {
+            let place = node.links.iter().position(|other| other == link);
+            let place = place.and_then(|place| u16::try_from(place).ok());
+            bearer::Order::PreferLink(place.ok_or_else(|| absent(&format!("bearer {link}"), &node.links))?)
+        }
+        Preference::Cell(cell) => {
+            let place = configured.clone().zip(&node.access_points).find(|(_, other)| *other == cell);
+            let (first, _) = place
+                .ok_or_else(|| absent(&format!("cell {cell} of an access point"), &node.access_points))?;
+            bearer::Order::Prefer(
+                [first].into_iter().chain(configured.filter(|cell| *cell != first)).collect(),
+            )
+        }
+    };
+    access.command(node.ms, MsCommand::Bearer(order));
+    Ok(())
+}
+
+fn absent<T: ToString>(wanted: &str, there: &[T]) -> CommandError {
+    let there = match there {
+        [] => "there is none".to_owned(),
+        there => format!("there is {}", there.iter().map(T::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    CommandError(format!("There is no {wanted}; {there}."))
 }
 
 /// The index of the mobile with a number.

@@ -9,7 +9,9 @@ use gannet_proto::adaptation::{MobileConfig, MobileLink, MobileMedium, PACKETS_M
 use gannet_proto::auth::key::Key128;
 use gannet_proto::sm::ms::WantedSecondary;
 use gannet_wire::id::{Nsapi, Sapi};
-use gannet_wire::l3::ie::{Apn, PdpAddress, QosProfile, ReliabilityClass};
+use gannet_wire::l3::ie::{
+    Apn, BitRate, PdpAddress, QosProfile, QosR99, ReliabilityClass, bit_rate_code_kbps,
+};
 
 /// From one report of a link to the next.
 const REPORTS: Duration = Duration::from_secs(1);
@@ -153,6 +155,12 @@ fn context(config: &OpsConfig, of: &ContextConfig, ms: &MsConfig) -> Result<Cont
     if let Some(mode) = of.mode {
         qos.reliability = ReliabilityClass(mode.reliability());
     }
+    if let Some(rates) = of.bit_rate {
+        // What else R99 has is left to the subscription.
+        let (mbr_up, mbr_down) =
+            (bit_rate_code_kbps(rates.uplink_kbps), BitRate::from_kbps(rates.downlink_kbps));
+        qos.r99 = Some(QosR99 { mbr_up, mbr_down, ..QosR99::default() });
+    }
     let linked = of
         .beside
         .as_ref()
@@ -183,6 +191,7 @@ mod tests {
     use super::*;
     use gannet_ops::MobileStation;
     use gannet_ops::config;
+    use gannet_wire::l3::ie::bit_rate_kbps;
 
     fn planned(text: &str) -> Plan {
         plan(&config::read::<MobileStation>("x", text).unwrap().config).unwrap()
@@ -211,6 +220,19 @@ mod tests {
             voice.activation(1),
             MsCommand::ActivateSecondary { mobile: 1, nsapi: Nsapi(6), .. }
         ));
+    }
+
+    #[test]
+    fn bit_rates_are_those_of_r99() {
+        let text =
+            "ms\n cells\n context gprs\n  bit-rate downlink 100000 uplink 8640\n context other\n  device o\n";
+        let plan = planned(text);
+        let rates = |context: &Context| {
+            let r99 = context.qos().r99?;
+            Some((bit_rate_kbps(r99.mbr_up), r99.mbr_down.kbps(), r99.traffic_class.0))
+        };
+        let of: Vec<_> = plan.contexts.iter().map(rates).collect();
+        assert_eq!(of, [Some((Some(8640), Some(100_000), 0)), None]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The state of mobiles as JSON, for programs.
 
+use super::devices::Up;
 use super::{MsNode, operate};
+use gannet_node::ms::devices::Device;
 use gannet_node::ms::show::MobileView;
 use gannet_rt::Access;
 use serde_json::{Value, json};
@@ -13,6 +15,70 @@ pub fn status(node: &MsNode, only: Option<u32>, access: &mut Access<'_>) -> Valu
         (None, _) => Vec::new(),
     };
     Value::Array(views.iter().map(|view| mobile(node, view, access)).collect())
+}
+
+/// The devices of all mobiles, or of one by its index.
+pub fn devices(node: &MsNode, only: Option<u32>, access: &mut Access<'_>) -> Value {
+    let devices = node.devices.borrow();
+    let wanted = devices.all().filter(|(device, _)| only.is_none_or(|only| device.mobile == only));
+    wanted
+        .map(|(device, up)| {
+            let mut of = interface(node, (device, up), access);
+            if let Value::Object(of) = &mut of {
+                of.insert("mobile".to_owned(), (device.mobile + 1).into());
+            }
+            of
+        })
+        .collect()
+}
+
+/// The mobiles' own cells, and those of access points that they know.
+pub fn cells(node: &MsNode, access: &mut Access<'_>) -> Value {
+    let own = operate::own_cells(node, access).into_iter().map(|cell| {
+        json!({
+            "cell": cell.number,
+            "id": cell.cell.to_string(),
+            "nsei": cell.nsei.0,
+            "bvci": cell.bvci.0,
+            "state": cell.state,
+            "mobiles": cell.mobiles,
+            "queued_pdus": cell.queued_pdus,
+        })
+    });
+    let others = operate::access_points(node, access)
+        .into_iter()
+        .map(|(number, cell, mobiles)| json!({ "cell": number, "id": cell.to_string(), "mobiles": mobiles }));
+    own.chain(others).collect()
+}
+
+/// What was dropped or refused, by name.
+pub fn drops(access: &mut Access<'_>) -> Value {
+    let each = gannet_ops::view::drops(access.log().drops());
+    each.map(|of| {
+        json!({
+            "name": of.drop.name(),
+            "count": of.count,
+            "sentence": of.drop.sentence(),
+            "clause": of.drop.clause(),
+        })
+    })
+    .collect()
+}
+
+fn interface(node: &MsNode, (device, up): (Device, &Up), access: &mut Access<'_>) -> Value {
+    let (sent, received) = operate::packets(node, access, device.peer());
+    json!({
+        "device": up.name,
+        "netns": up.netns,
+        "context": up.context,
+        "ipv4": up.v4.map(|v4| v4.to_string()),
+        "ipv6": up.v6.map(|v6| v6.to_string()),
+        "mtu": up.mtu,
+        "name_servers": up.name_servers.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "held": up.held,
+        "packets_sent": sent,
+        "packets_received": received,
+    })
 }
 
 fn mobile(node: &MsNode, view: &MobileView, access: &mut Access<'_>) -> Value {
@@ -33,24 +99,8 @@ fn mobile(node: &MsNode, view: &MobileView, access: &mut Access<'_>) -> Value {
             })
         })
         .collect();
-    let interfaces: Vec<Value> = devices
-        .of_mobile(view.index)
-        .map(|(device, up)| {
-            let (sent, received) = operate::packets(node, access, device.peer());
-            json!({
-                "device": up.name,
-                "netns": up.netns,
-                "context": up.context,
-                "ipv4": up.v4.map(|v4| v4.to_string()),
-                "ipv6": up.v6.map(|v6| v6.to_string()),
-                "mtu": up.mtu,
-                "name_servers": up.name_servers.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                "held": up.held,
-                "packets_sent": sent,
-                "packets_received": received,
-            })
-        })
-        .collect();
+    let interfaces: Vec<Value> =
+        devices.of_mobile(view.index).map(|(device, up)| interface(node, (device, up), access)).collect();
     json!({
         "mobile": view.index + 1,
         "imsi": view.imsi.to_string(),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
+mod bearers;
 mod commands;
 mod common;
 mod debian;
@@ -26,6 +27,7 @@ mod recording;
 mod shaping;
 mod statistics;
 mod transfers;
+mod unsteady;
 mod upkeep;
 mod uplink;
 mod user_plane;
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         &[
             of_nodes.concat(),
             [
+                bearers::CASES,
                 debian::CASES,
                 edge::CASES,
                 gateway::CASES,
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
                 shaping::CASES,
                 statistics::CASES,
                 transfers::CASES,
+                unsteady::CASES,
                 uplink::CASES,
                 upkeep::CASES,
                 user_plane::CASES,

@@ -21,25 +21,31 @@ const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("ping")];
 const TRACED: &[Need] = &[Need::NetAdmin, Need::Tshark];
 
 /// The GGSN's end of its device.
-const HOST: &str = "198.51.100.1";
+pub const HOST: &str = "198.51.100.1";
+/// Known to mobiles and access point.
+const KEY: &str = "bearer key id 7 key 000102030405060708090a0b0c0d0e0f";
 
-struct World {
-    directory: TempDir,
-    core: Netns,
+pub struct World {
+    pub directory: TempDir,
+    pub core: Netns,
     /// Where the mobiles' process is.
-    radio: Netns,
+    pub radio: Netns,
     /// Where the mobiles' devices are.
-    user: Netns,
+    pub user: Netns,
     ggsn: Node,
     _sgsn: Node,
     /// The access point, where the mobiles have no cells of their own.
-    ap: Option<Node>,
-    ms: Node,
+    pub ap: Option<Node>,
+    has_network_key: bool,
+    pub ms: Node,
 }
+
+/// That of beacons, where it is asked for.
+pub const NETWORK_KEY: &str = "bearer network-key id 9 key f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
 impl World {
     /// All nodes; `lines` are those of the node `ms`.
-    fn new(label: &str, lines: &str) -> Self {
+    pub fn new(label: &str, lines: &str) -> Self {
         let directory = TempDir::new("gannet-ms");
         let netns = |place: &str| Netns::new(&format!("{label}-{place}"));
         let (core, radio, user) = (netns("core"), netns("radio"), netns("user"));
@@ -67,6 +73,7 @@ impl World {
             ggsn,
             _sgsn: sgsn,
             ap: None,
+            has_network_key: false,
             ms: start(&directory, &radio, "ms", &Self::config(&directory, &user, lines)),
             directory,
             core,
@@ -91,8 +98,50 @@ impl World {
         )
     }
 
+    /// All nodes, and an access point with a link of Ethernet and one of UDP, both authenticated; the first is preferred. `lines` come
+    /// behind those of the links.
+    pub fn behind_access_point(label: &str, lines: &str) -> Self {
+        let lines = format!(
+            " bearer ethernet bear0\n bearer udp 203.0.113.2 34997\n {KEY}\n cell 001 01 1 0 1\n cell 001 01 1 0 2\n \
+             bearer hysteresis 100 hold 500\n no attach-rate\n{lines}"
+        );
+        let mut world = Self::new(label, &lines);
+        world.has_network_key = lines.contains(NETWORK_KEY);
+        world.start_access_point();
+        world
+    }
+
+    /// Starts the access point, or another one in its place.
+    pub fn start_access_point(&mut self) {
+        let key = if self.has_network_key { NETWORK_KEY } else { "bearer authentication" };
+        let text = format!(
+            "ap\n remote-ip 192.0.2.2\n local-ip 192.0.2.1\n cells 2\n bearer ethernet bear1\n \
+             bearer udp 203.0.113.2 34997\n {KEY}\n {key}\n bearer authentication\n radio downlink 10000000 uplink 10000000\n \
+             flow-control cell bmax 1000000\n flow-control ms bmax 1000000 rate 10000000\nline vty\n no login\n bind 127.0.0.4\n"
+        );
+        self.ap = None;
+        self.ap = Some(start(&self.directory, &self.radio, "ap", &text));
+    }
+
+    /// Waits until the first mobile is in the cell with this index.
+    pub fn wait_for_cell(&self, number: u64) {
+        wait_for("the cell", || {
+            let status: serde_json::Value = serde_json::from_str(&self.ctl(&["--json", "status"])).unwrap();
+            (status[0]["cell"].as_u64() == Some(number)).then_some(())
+        });
+    }
+
+    /// Waits until a long packet is answered.
+    pub fn wait_for_answer(&self) {
+        wait_for("an answer", || {
+            let mut ping = self.user.command("ping");
+            ping.args(["-n", "-c", "1", "-W", "2", "-s", "1300", HOST]);
+            ping.output().unwrap().status.success().then_some(())
+        });
+    }
+
     /// Starts the mobiles again, after they were killed.
-    fn start_again(&mut self) {
+    pub fn start_again(&mut self) {
         let config = self.directory.path().join("ms.cfg").display().to_string();
         let mut command = self.radio.command(GANNET);
         command.args(["ms", "-c", &config]).current_dir(self.directory.path());
@@ -100,7 +149,7 @@ impl World {
         self.wait_for_ms();
     }
 
-    fn wait_for_ms(&mut self) {
+    pub fn wait_for_ms(&mut self) {
         wait_for("the socket of the mobiles", || self.ask(&["drops"]).ok());
     }
 
@@ -114,12 +163,12 @@ impl World {
     }
 
     /// The same, which must succeed.
-    fn ctl(&self, words: &[&str]) -> String {
+    pub fn ctl(&self, words: &[&str]) -> String {
         self.ask(words).unwrap_or_else(|why| panic!("{words:?}: {why}{}", self.ms.log()))
     }
 
     /// The address of a device, once it is up.
-    fn address(&self, device: &str) -> String {
+    pub fn address(&self, device: &str) -> String {
         wait_for(device, || {
             let all = self.user.run("ip", &["-o", "-4", "address"]);
             let line = all.lines().find(|line| line.contains(&format!(" {device} ")))?;
@@ -128,22 +177,22 @@ impl World {
         })
     }
 
-    fn wait_until_gone(&self, device: &str) {
+    pub fn wait_until_gone(&self, device: &str) {
         wait_for("the end of a device", || {
             (!self.user.run("ip", &["-o", "link"]).contains(device)).then_some(())
         });
     }
 
-    fn resolv_conf(&self) -> PathBuf {
+    pub fn resolv_conf(&self) -> PathBuf {
         PathBuf::from("/etc/netns").join(self.user.name()).join("resolv.conf")
     }
 
-    fn routes(&self) -> String {
+    pub fn routes(&self) -> String {
         self.user.run("ip", &["-4", "route"])
     }
 }
 
-fn start(directory: &TempDir, netns: &Netns, role: &str, text: &str) -> Node {
+pub fn start(directory: &TempDir, netns: &Netns, role: &str, text: &str) -> Node {
     let config = file(directory, &format!("{role}.cfg"), text);
     let mut command = netns.command(GANNET);
     command.args([role, "-c", &config]).current_dir(directory.path());
@@ -198,7 +247,7 @@ fn a_device() {
 }
 
 /// A download through the device.
-fn transfer(world: &World) {
+pub fn transfer(world: &World) {
     const OCTETS: usize = 1 << 20;
     let content = || (0..OCTETS).map(|place| u8::try_from(place % 251).unwrap());
     let (port_is, port) = std::sync::mpsc::channel();
@@ -318,6 +367,7 @@ fn orders() {
     world.wait_until_gone("gprs1");
     for (words, why) in [
         (&["--mobile", "4", "attach"][..], "There is no mobile 4; there are 3."),
+        (&["prefer", "configured"], "The mobiles have cells of their own, and no access point."),
         (&["fly"], "That is no command; 'gannet ms ctl --help' lists them."),
         (&["activate", "nothing"], "No context is called 'nothing'; there is gprs, other."),
         (&["deactivate", "gprs"], "Mobile 1 has no PDP context 'gprs' at the moment."),
@@ -331,37 +381,40 @@ fn orders() {
     assert!(error["error"].as_str().unwrap().starts_with("That is no command"));
 }
 
-/// Mobiles behind an access point with a link of Ethernet and one of UDP, both authenticated. The first is preferred. It goes
-/// away and comes back, and the address stays.
+/// Other orders of access points, and what is said against some.
+fn preferences(world: &World, cell: impl Fn(&World, u64)) {
+    for (words, number) in [
+        (&["prefer", "udp", "203.0.113.2", "34997"][..], 1),
+        (&["prefer", "configured"], 0),
+        (&["prefer", "cell", "001", "01", "1", "0", "2"], 1),
+        (&["prefer", "ethernet", "bear0"], 0),
+    ] {
+        world.ctl(words);
+        cell(world, number);
+    }
+    for (words, why) in [
+        (
+            &["prefer", "ethernet", "bear9"][..],
+            "There is no bearer ethernet bear9; there is ethernet bear0, udp 203.0.113.2 34997.",
+        ),
+        (
+            &["prefer", "cell", "001", "01", "1", "0", "9"],
+            "of an access point; there is 001-01-1-0-1, 001-01-1-0-2.",
+        ),
+        (&["prefer"], "That is no command"),
+    ] {
+        let error = world.ask(words).unwrap_err();
+        assert!(error.contains(why), "{words:?}: {error}");
+    }
+}
+
+/// The preferred link goes away and comes back, and the address stays.
 fn two_bearers() {
-    let key = "bearer key id 7 key 000102030405060708090a0b0c0d0e0f";
-    let lines = format!(
-        " bearer ethernet bear0\n bearer udp 203.0.113.2 34997\n {key}\n cell 001 01 1 0 1\n cell 001 01 1 0 2\n \
-         bearer hysteresis 100 hold 500\n no attach-rate\n context gprs\n  netns NETNS\n  route default\n"
-    );
-    let mut world = World::new("ms-ap", &lines);
-    let ap = format!(
-        "ap\n remote-ip 192.0.2.2\n local-ip 192.0.2.1\n cells 2\n bearer ethernet bear1\n \
-         bearer udp 203.0.113.2 34997\n {key}\n bearer authentication\n radio downlink 10000000 uplink 10000000\n \
-         flow-control cell bmax 1000000\n flow-control ms bmax 1000000 rate 10000000\nline vty\n no login\n bind 127.0.0.4\n"
-    );
-    world.ap = Some(start(&world.directory, &world.radio, "ap", &ap));
-    let cell = |world: &World, number: u64| {
-        wait_for("the cell", || {
-            let status: serde_json::Value = serde_json::from_str(&world.ctl(&["--json", "status"])).unwrap();
-            (status[0]["cell"].as_u64() == Some(number)).then_some(())
-        });
-    };
+    let world = World::behind_access_point("ms-ap", " context gprs\n  netns NETNS\n  route default\n");
+    let (cell, ping) = (World::wait_for_cell, World::wait_for_answer);
     world.ctl(&["activate"]);
     let address = world.address("gprs0");
     cell(&world, 0);
-    let ping = |world: &World| {
-        wait_for("an answer", || {
-            let mut ping = world.user.command("ping");
-            ping.args(["-n", "-c", "1", "-W", "2", "-s", "1300", HOST]);
-            ping.output().unwrap().status.success().then_some(())
-        });
-    };
     ping(&world);
     transfer(&world);
     world.radio.ip(&["link", "set", "bear0", "down"]);
@@ -370,6 +423,20 @@ fn two_bearers() {
     world.radio.ip(&["link", "set", "bear0", "up"]);
     cell(&world, 0);
     ping(&world);
+    for (line, there) in [("link 0 is gone", true), ("link 0 is there", true), ("link 1 is", false)] {
+        assert_eq!(world.ms.log().contains(line), there, "{line}: {}", world.ms.log());
+    }
+    preferences(&world, cell);
+    let json = |what| serde_json::from_str::<serde_json::Value>(&world.ctl(&["--json", what])).unwrap();
+    let (devices, cells, drops) = (json("devices"), json("cells"), json("drops"));
+    let (name, its_address) = (devices[0]["device"].as_str(), devices[0]["ipv4"].as_str());
+    assert_eq!((name, its_address), (Some("gprs0"), Some(address.as_str())), "{devices}");
+    assert_eq!(devices[0]["mobile"].as_u64(), Some(1));
+    assert!(devices[0]["packets_sent"].as_u64() > Some(0), "{devices}");
+    let mobiles = |place: usize| (cells[place]["cell"].as_u64(), cells[place]["mobiles"].as_u64());
+    assert_eq!((mobiles(0), mobiles(1)), ((Some(0), Some(1)), (Some(1), Some(0))), "{cells}");
+    let is_whole = |of: &serde_json::Value| of["name"].is_string() && of["count"].as_u64() > Some(0);
+    assert!(drops.as_array().unwrap().iter().all(is_whole), "{drops}");
     assert_eq!(world.address("gprs0"), address);
     assert!(!world.ms.log().contains("000102"), "keys are not logged");
 }

@@ -5,7 +5,7 @@
 //! SGSN and GGSN may be Gannet's or Osmocom's: nothing else changes.
 
 pub(crate) mod configs;
-mod outcome;
+pub(crate) mod outcome;
 
 use crate::http;
 use crate::testbed::{self, Namespace, Process, TestbedError};
@@ -50,7 +50,7 @@ pub struct Options {
     pub progress: bool,
 }
 
-const SEED: u64 = 1;
+pub(crate) const SEED: u64 = 1;
 /// From one cell change to the next.
 const BETWEEN_CHANGES: Duration = Duration::from_millis(500);
 

@@ -39,6 +39,38 @@ fn unreadable(what: &str, text: &str) -> TestbedError {
     TestbedError::Failed { command: what.to_owned(), message: format!("cannot be read: {text}") }
 }
 
+/// Minimum, mean and maximum of round-trip times, in ms.
+pub(crate) type RttMs = (f64, f64, f64);
+
+/// Echo requests sent and answered, and round-trip times in ms (minimum, mean, maximum), from what `ping` printed.
+pub(crate) fn ping(text: &str) -> Result<((u32, u32), RttMs), TestbedError> {
+    let counts = text.lines().find(|line| line.contains("packets transmitted"));
+    let mut numbers =
+        counts.into_iter().flat_map(|line| line.split_whitespace()).filter_map(|w| w.parse().ok());
+    let rtt =
+        text.lines().find_map(|line| line.split_once(" = ").filter(|(head, _)| head.contains("min/avg/max")));
+    let rtt: Vec<f64> = rtt
+        .into_iter()
+        .flat_map(|(_, values)| values.split(['/', ' ']))
+        .filter_map(|value| value.parse().ok())
+        .collect();
+    let (Some(sent), Some(received), [min, mean, max, ..]) = (numbers.next(), numbers.next(), rtt.as_slice())
+    else {
+        return Err(unreadable("ping", text));
+    };
+    Ok(((sent, received), (*min, *mean, *max)))
+}
+
+/// From a node's `show drops`: a line for each name, `name count sentence…`.
+pub(crate) fn drops(node: &str, text: &str) -> Vec<(String, String, u64)> {
+    let of_line = |line: &str| {
+        let mut fields = line.split_whitespace();
+        let (name, count) = (fields.next()?, fields.next()?.parse().ok()?);
+        Some((node.to_owned(), name.to_owned(), count))
+    };
+    text.lines().filter_map(of_line).collect()
+}
+
 impl Outcome {
     /// From the answer of the BSS's `show mobile`: a line for each mobile, with its state.
     #[must_use]
@@ -64,24 +96,7 @@ impl Outcome {
 
     /// From what `ping` printed.
     pub(super) fn ping(&mut self, text: &str) -> Result<(), TestbedError> {
-        let counts = text.lines().find(|line| line.contains("packets transmitted"));
-        let mut numbers =
-            counts.into_iter().flat_map(|line| line.split_whitespace()).filter_map(|w| w.parse().ok());
-        let rtt = text
-            .lines()
-            .find_map(|line| line.split_once(" = ").filter(|(head, _)| head.contains("min/avg/max")));
-        let rtt: Vec<f64> = rtt
-            .into_iter()
-            .flat_map(|(_, values)| values.split(['/', ' ']))
-            .filter_map(|value| value.parse().ok())
-            .collect();
-        let (Some(sent), Some(received), [min, mean, max, ..]) =
-            (numbers.next(), numbers.next(), rtt.as_slice())
-        else {
-            return Err(unreadable("ping", text));
-        };
-        self.pings = (sent, received);
-        self.rtt_ms = (*min, *mean, *max);
+        (self.pings, self.rtt_ms) = ping(text)?;
         Ok(())
     }
 
@@ -103,12 +118,7 @@ impl Outcome {
 
     /// From a node's `show drops`: a line for each name, `name count sentence…`.
     pub(super) fn counters(&mut self, node: &str, text: &str) {
-        for line in text.lines() {
-            let mut fields = line.split_whitespace();
-            if let (Some(name), Some(Ok(count))) = (fields.next(), fields.next().map(str::parse)) {
-                self.drops.push((node.to_owned(), name.to_owned(), count));
-            }
-        }
+        self.drops.extend(drops(node, text));
     }
 
     /// From the SGSN's `show stats`: `name value` lines.

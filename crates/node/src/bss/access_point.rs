@@ -34,6 +34,27 @@ gannet_machine::timer_names! {
     }
 }
 
+/// An order to the access point. Links are named by their index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApCommand {
+    /// To its BSS.
+    Bss(Command),
+    /// A link is there, or is gone: what is for mobiles there waits until it is back, or they are heard elsewhere.
+    SetLink {
+        /// Which.
+        link: u16,
+        /// It is there.
+        is_up: bool,
+    },
+    /// A link carries payloads of so many octets.
+    SetMtu {
+        /// Which.
+        link: u16,
+        /// In octets.
+        octets: u16,
+    },
+}
+
 /// The node.
 #[derive(Debug)]
 pub struct ApNode {
@@ -83,6 +104,14 @@ impl ApNode {
     pub fn stop(&mut self, cx: &mut Context<'_>) {
         self.ap.stop(cx, &mut self.said);
         self.settle(cx);
+    }
+
+    fn command(&mut self, cx: &mut Context<'_>, command: ApCommand) {
+        match command {
+            ApCommand::Bss(command) => self.to_bss.push(Input::Command(command)),
+            ApCommand::SetLink { link, is_up } => self.bss.hold_cell_back(cx, link.into(), !is_up),
+            ApCommand::SetMtu { link, octets } => self.ap.set_mtu(link, octets),
+        }
     }
 
     /// Hands over what one of the two has for the other, until nothing is left.
@@ -186,11 +215,11 @@ impl ApNode {
 }
 
 impl Machine for ApNode {
-    type Command = Command;
+    type Command = ApCommand;
     type Event = Event;
     type Rule = core::convert::Infallible;
 
-    fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<Command>>) {
+    fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<ApCommand>>) {
         while let Some(input) = inputs.pop() {
             match input {
                 Input::Datagram { port: Port(port), peer, frame } if port >= BEARERS => {
@@ -202,7 +231,15 @@ impl Machine for ApNode {
                     self.deadlines.woken(cx.now);
                     self.ap.wake(cx, &mut self.said);
                 }
-                other => self.to_bss.push(other),
+                Input::Command(command) => self.command(cx, command),
+                Input::Datagram { port, peer, frame } => {
+                    self.to_bss.push(Input::Datagram { port, peer, frame });
+                }
+                Input::Classified { port, name, frame } => {
+                    self.to_bss.push(Input::Classified { port, name, frame });
+                }
+                Input::Stream { port, state } => self.to_bss.push(Input::Stream { port, state }),
+                Input::Timeout(key) => self.to_bss.push(Input::Timeout(key)),
             }
             self.settle(cx);
         }

@@ -304,12 +304,22 @@ impl Bss {
         })
     }
 
-    /// What is in front of the radio takes nothing more, or takes again.
+    /// What is in front of the radio takes nothing more, or takes again; see [`Bss::radio_takes_again`].
     fn hold_radio_back(&mut self, on: bool) {
         self.radio.hold_back(on);
     }
 
-    /// What has waited for that goes.
+    /// The link of a cell is gone, or is there again: then what has waited for it goes.
+    fn hold_cell_back(&mut self, cx: &mut Context<'_>, cell: u32, on: bool) {
+        self.radio.hold_cell(cell, on);
+        if !on {
+            self.downlink_arrived(cx, cell);
+            self.arm_cell(cx, cell);
+            self.settle(cx);
+        }
+    }
+
+    /// The radio takes again: what has waited goes.
     fn radio_takes_again(&mut self, cx: &mut Context<'_>) {
         for cell in 0..u32::try_from(self.cells.len()).unwrap_or(u32::MAX) {
             self.downlink_arrived(cx, cell);

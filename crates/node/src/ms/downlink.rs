@@ -111,7 +111,7 @@ impl Ms {
             cx.drop(Drop::MsUnknownMobile, None);
             return;
         };
-        if let Err(drop) = hears(mobile, cell, tlli) {
+        if let Err(drop) = hears(mobile, (cell, self.config.bearer_selects), tlli) {
             cx.drop_of(drop, Some(mobile.imsi()));
             return;
         }
@@ -265,10 +265,13 @@ impl Ms {
     }
 }
 
-/// Whether a mobile hears an LL-PDU and takes it for its own.
-fn hears(mobile: &mut Mobile, cell: u16, tlli: Tlli) -> Result<(), Drop> {
+/// Whether a mobile hears an LL-PDU and takes it for its own. Where each cell has a link of its own, the links overtake each
+/// other, and the bearer knows which it still hears.
+fn hears(mobile: &mut Mobile, (cell, has_links): (u16, bool), tlli: Tlli) -> Result<(), Drop> {
     if mobile.cell == Some(cell) {
-        mobile.former_cell = None;
+        if !has_links {
+            mobile.former_cell = None;
+        }
     } else if mobile.cell.is_none() || mobile.former_cell != Some(cell) {
         return Err(Drop::MsOtherCell);
     }

@@ -132,7 +132,7 @@ pub struct Mobile {
     pub names: Names,
     /// The cell that it has selected, by its index.
     pub cell: Option<u16>,
-    /// The one before, until something comes in this one: nothing overtakes on the bearer.
+    /// The one before. On the radio nothing overtakes: it is forgotten when something comes in this one.
     pub former_cell: Option<u16>,
     /// What its bearer says of its link.
     pub link: Link,

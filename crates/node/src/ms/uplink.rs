@@ -127,7 +127,8 @@ impl Ms {
             cx.drop_of(Drop::MsSuspended, Some(mobile.imsi()));
             return;
         }
-        if mobile.link.mtu_octets.is_some_and(|mtu| frame.len() > usize::from(mtu)) {
+        let is_longer = mobile.link.mtu_octets.is_some_and(|mtu| frame.len() > usize::from(mtu));
+        if is_longer && !self.bearer.cuts() {
             cx.drop_of(Drop::MsOverMtu, Some(mobile.imsi()));
             return;
         }

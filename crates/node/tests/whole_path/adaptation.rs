@@ -9,7 +9,7 @@ use gannet_machine::fabric::link::LinkProfile;
 use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::{EthernetAddress, Input, Machine as _, Peer};
-use gannet_node::bss::access_point::{ApNode, bearer_port};
+use gannet_node::bss::access_point::{ApCommand, ApNode, bearer_port};
 use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{ApnConfig, Ggsn, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_TUN};
 use gannet_node::ms::{self, Ms, MsCommand, MsConfig, MsEvent};
@@ -23,12 +23,12 @@ use gannet_proto::bearer::Order;
 use gannet_proto::gtp::Version;
 use gannet_wire::adaptation::{ApName, FLAG_SEGMENT, NetworkMode};
 use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, Nsvci, Plmn, Rai};
-use gannet_wire::l3::ie::PdpAddress;
+use gannet_wire::l3::ie::{PdpAddress, QosProfile};
 
 const SGSN_GB: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 100)), 23000);
 const SGSN_GN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 103));
 const GGSN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 104));
-const OUTSIDE: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
+pub const OUTSIDE: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 
 fn gb_of(ap: usize) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, u8::try_from(ap).unwrap() + 1)), 23000)
@@ -56,35 +56,42 @@ struct Wire {
     down: Path<Vec<u8>>,
 }
 
-struct World {
-    now: Instant,
-    ms: Node<Ms>,
-    aps: Vec<Node<ApNode>>,
+pub struct World {
+    pub now: Instant,
+    pub ms: Node<Ms>,
+    pub aps: Vec<Node<ApNode>>,
+    /// With one access point its links, else the link of each.
     wires: Vec<Wire>,
-    sgsn: Node<Sgsn>,
-    ggsn: Node<Ggsn>,
+    is_one_ap: bool,
+    pub sgsn: Node<Sgsn>,
+    pub ggsn: Node<Ggsn>,
     dice: Rng,
     events: Vec<MsEvent>,
-    from_ms: Vec<(u32, Vec<u8>)>,
-    from_ggsn: Vec<Vec<u8>>,
+    pub from_ms: Vec<(u32, Vec<u8>)>,
+    pub from_ggsn: Vec<Vec<u8>>,
     /// Pieces of LL-PDUs that went over the wires.
-    pieces: u64,
+    pub pieces: u64,
 }
 
 #[derive(Clone)]
-struct Choice {
+pub struct Choice {
     media: Vec<Medium>,
-    has_keys: bool,
-    mtu: u16,
-    profile: LinkProfile,
+    pub has_keys: bool,
+    pub mtu: u16,
+    pub profile: LinkProfile,
+    /// All links are of one access point, and their cells are in one routing area.
+    pub is_one_ap: bool,
+    /// From where a packet enters a link until it leaves it, other than in `profile`.
+    pub delays: Vec<Duration>,
 }
 
 impl Choice {
-    fn new(media: &[Medium], has_keys: bool) -> Self {
+    pub fn new(media: &[Medium], has_keys: bool) -> Self {
         let delay = Duration::from_micros(200);
         let (rate_octets_per_s, mtu) = (Some(12_500_000), Some(1500));
         let profile = LinkProfile { rate_octets_per_s, delay, mtu, ..LinkProfile::default() };
-        Self { media: media.to_vec(), has_keys, mtu: 1500, profile }
+        let (media, delays) = (media.to_vec(), Vec::new());
+        Self { media, has_keys, mtu: 1500, profile, is_one_ap: false, delays }
     }
 
     fn key(mobile: u32) -> SharedKey {
@@ -95,9 +102,10 @@ impl Choice {
         (0..MOBILES).filter(|_| self.has_keys).map(Self::key).collect()
     }
 
-    fn cells(&self) -> Vec<CellId> {
+    pub fn cells(&self) -> Vec<CellId> {
         let rai = |rac| Rai { plmn: Plmn::new(1, 1, false), lac: 7, rac };
-        (1..).map(|n: u8| CellId { rai: rai(n), ci: u16::from(n) * 10 }).take(self.media.len()).collect()
+        let area = |n| rai(if self.is_one_ap { 1 } else { n });
+        (1..).map(|n: u8| CellId { rai: area(n), ci: u16::from(n) * 10 }).take(self.media.len()).collect()
     }
 
     fn mobiles(&self) -> Ms {
@@ -126,20 +134,25 @@ impl Choice {
     }
 
     fn access_point(&self, ap: usize) -> ApNode {
-        let (number, cell) = (u16::try_from(ap).unwrap(), self.cells()[ap]);
+        let number = u16::try_from(ap).unwrap();
         let nsei = Nsei(100 + number);
         let vc = VcConfig { nsei, nsvci: Nsvci(100 + number), port: gb_port(0), peer: SGSN_GB };
-        let cells = vec![CellConfig::with_rate(nsei, Bvci(2 + number), cell, 100_000_000)];
-        let link = ApLink {
-            medium: self.media[ap],
+        let links = if self.is_one_ap { 0..self.media.len() } else { ap..ap + 1 };
+        let cell = |link: usize| {
+            let bvci = Bvci(2 + u16::try_from(link).unwrap());
+            CellConfig::with_rate(nsei, bvci, self.cells()[link], 100_000_000)
+        };
+        let cells: Vec<CellConfig> = links.clone().map(cell).collect();
+        let link = |link: usize| ApLink {
+            medium: self.media[link],
             mtu: self.mtu,
-            cell,
+            cell: self.cells()[link],
             beacon_interval: Duration::from_secs(1),
             mode: NetworkMode::II,
             name: ApName::EMPTY,
         };
         let protocol = ApConfig {
-            links: vec![link],
+            links: links.map(link).collect(),
             mobiles_max: 64,
             keys: self.keys(),
             network_key: None,
@@ -154,7 +167,7 @@ impl Choice {
 }
 
 impl World {
-    fn new(choice: &Choice) -> Self {
+    pub fn new(choice: &Choice) -> Self {
         let sgsn = SgsnConfig {
             gtp_address: SGSN_GN,
             ggsns: vec![GgsnPeer { number: 0, address: GGSN, version: Version::V1 }],
@@ -162,18 +175,18 @@ impl World {
             ..SgsnConfig::default()
         };
         let apn = ApnConfig::with_ipv4("internet".parse().unwrap(), Ipv4Addr::new(10, 0, 0, 0), 24);
-        let wire = |medium: &Medium| Wire {
-            medium: *medium,
-            up: Path::new(choice.profile),
-            down: Path::new(choice.profile),
+        let wire = |(link, medium): (usize, &Medium)| {
+            let delay = choice.delays.get(link).copied().unwrap_or(choice.profile.delay);
+            let profile = LinkProfile { delay, ..choice.profile };
+            Wire { medium: *medium, up: Path::new(profile), down: Path::new(profile) }
         };
+        let aps = if choice.is_one_ap { 1 } else { choice.media.len() };
         let mut world = Self {
             now: Instant::ZERO,
             ms: Node::new(1, choice.mobiles()),
-            aps: (0..choice.media.len())
-                .map(|ap| Node::new(10 + ap as u64, choice.access_point(ap)))
-                .collect(),
-            wires: choice.media.iter().map(wire).collect(),
+            aps: (0..aps).map(|ap| Node::new(10 + ap as u64, choice.access_point(ap))).collect(),
+            wires: choice.media.iter().enumerate().map(wire).collect(),
+            is_one_ap: choice.is_one_ap,
             sgsn: Node::new(3, Sgsn::new(sgsn, 3)),
             ggsn: Node::new(4, Ggsn::new(GgsnConfig::new(GGSN, vec![apn])).unwrap()),
             dice: Rng::seeded(5),
@@ -184,7 +197,7 @@ impl World {
         };
         world.sgsn.inputs.push(Input::Command(SgsnCommand::Start));
         for ap in &mut world.aps {
-            ap.inputs.push(Input::Command(bss::Command::Start));
+            ap.inputs.push(Input::Command(ApCommand::Bss(bss::Command::Start)));
         }
         world.pass(10_000);
         world
@@ -209,24 +222,32 @@ impl World {
 
     fn step_access_points(&mut self) -> bool {
         let mut moved = false;
-        for (ap, node) in self.aps.iter_mut().enumerate() {
-            let wire = &mut self.wires[ap];
+        for (place, wire) in self.wires.iter_mut().enumerate() {
+            let (ap, link) = if self.is_one_ap { (0, place) } else { (place, 0) };
             while let Some(octets) = wire.up.arrived(self.now) {
-                node.datagram(bearer_port(0), host_at(wire.medium), &octets);
+                let link = bearer_port(u16::try_from(link).unwrap());
+                self.aps[ap].datagram(link, host_at(wire.medium), &octets);
             }
+        }
+        for (ap, node) in self.aps.iter_mut().enumerate() {
             for (port, _, octets) in node.step(self.now, |_| ()) {
                 moved = true;
-                if port == bearer_port(0) {
-                    self.pieces += u64::from(octets[1] & FLAG_SEGMENT != 0);
-                    wire.down.carry(self.now, &mut self.dice, octets);
-                } else {
+                let mut links = 0..if self.is_one_ap { self.wires.len() } else { 1 };
+                let link = links.find(|link| bearer_port(u16::try_from(*link).unwrap()) == port);
+                let Some(link) = link else {
                     self.sgsn.datagram(sgsn::GB, Peer::Udp(gb_of(ap)), &octets);
-                }
+                    continue;
+                };
+                self.pieces += u64::from(octets[1] & FLAG_SEGMENT != 0);
+                let wire = &mut self.wires[if self.is_one_ap { link } else { ap }];
+                wire.down.carry(self.now, &mut self.dice, octets);
             }
+        }
+        for (place, wire) in self.wires.iter_mut().enumerate() {
             while let Some(octets) = wire.down.arrived(self.now) {
                 moved = true;
-                let link = ms::bearer_port(u16::try_from(ap).unwrap());
-                self.ms.datagram(link, ap_at(wire.medium, ap), &octets);
+                let link = ms::bearer_port(u16::try_from(place).unwrap());
+                self.ms.datagram(link, ap_at(wire.medium, place), &octets);
             }
         }
         moved
@@ -261,7 +282,7 @@ impl World {
         while [self.step_mobiles(), self.step_access_points(), self.step_core()].contains(&true) {}
     }
 
-    fn pass(&mut self, milliseconds: u64) {
+    pub fn pass(&mut self, milliseconds: u64) {
         let end = self.now + Duration::from_millis(milliseconds);
         self.settle();
         loop {
@@ -278,9 +299,13 @@ impl World {
     }
 
     fn activate_all(&mut self) -> Vec<Ipv4Addr> {
+        self.activate_with(None)
+    }
+
+    pub fn activate_with(&mut self, qos: Option<QosProfile>) -> Vec<Ipv4Addr> {
         for mobile in 0..MOBILES {
             let nsapi = Nsapi(5);
-            let order = MsCommand::Activate { mobile, nsapi, apn: None, qos: None, address: None };
+            let order = MsCommand::Activate { mobile, nsapi, apn: None, qos, address: None };
             self.ms.inputs.push(Input::Command(order));
         }
         self.pass(5000);
@@ -310,13 +335,19 @@ impl World {
         core::mem::take(&mut self.from_ms) == [(mobile, down)] && arrived
     }
 
-    fn cell_of(&self, mobile: u32) -> Option<CellId> {
+    pub fn cell_of(&self, mobile: u32) -> Option<CellId> {
         self.ms.machine.view(mobile).unwrap().cell.map(|(_, id)| id)
     }
 
-    fn drops(&self, drop: Drop) -> u64 {
+    pub fn drops(&self, drop: Drop) -> u64 {
         let aps: u64 = self.aps.iter().map(|ap| ap.drops().get(drop)).sum();
         self.ms.drops().get(drop) + aps
+    }
+
+    /// A wire carries nothing, or carries again.
+    pub fn cut(&mut self, link: usize, is_cut: bool) {
+        let wire = &mut self.wires[link];
+        (wire.up.is_cut, wire.down.is_cut) = (is_cut, is_cut);
     }
 
     fn assert_no_drops(&self) {
@@ -381,17 +412,14 @@ fn a_change_of_bearer_keeps_the_context() {
         let cells = Choice::new(&[Medium::Ethernet, Medium::Udp], has_keys).cells();
         assert!(world.exchange(0, addresses[0], 700));
         assert_eq!(world.cell_of(0), Some(cells[0]));
-        let cut = |world: &mut World, is_cut| {
-            (world.wires[0].up.is_cut, world.wires[0].down.is_cut) = (is_cut, is_cut);
-        };
-        cut(&mut world, true);
+        world.cut(0, true);
         world.pass(10_000);
         assert_eq!(world.cell_of(0), Some(cells[1]));
         for (mobile, address) in (0..MOBILES).zip(&addresses) {
             assert!(world.exchange(mobile, *address, 700), "mobile {mobile}");
         }
         // Back without a break: of what is sent all the time nothing is lost or doubled.
-        cut(&mut world, false);
+        world.cut(0, false);
         let mut sent = Vec::new();
         for _ in 0..200 {
             sent.push(packet(addresses[4], OUTSIDE, 100 + sent.len()));

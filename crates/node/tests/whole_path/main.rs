@@ -4,6 +4,7 @@
 
 mod adaptation;
 mod air;
+mod bearer_change;
 mod world;
 
 use core::net::{Ipv4Addr, Ipv6Addr};

@@ -70,7 +70,7 @@ fn named_key(args: &Args) -> Result<NamedKey, CommandError> {
     Ok(NamedKey { id: args.value(0)?, key })
 }
 
-fn udp(args: &Args) -> Result<Link, CommandError> {
+pub(super) fn udp(args: &Args) -> Result<Link, CommandError> {
     Ok(Link::Udp(SocketAddr::new(args.value::<IpAddr>(0)?, args.value(1)?)))
 }
 

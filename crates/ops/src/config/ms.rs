@@ -11,7 +11,7 @@ mod contexts;
 mod operations;
 
 pub use super::fleet::FilterOrder;
-pub use operations::{ContextOrder, MsOperation, Order};
+pub use operations::{ContextOrder, MsOperation, Order, Preference};
 
 use super::bearers::{BearersConfig, HasBearers};
 use super::cells::{CellsConfig, HasCells};
@@ -152,6 +152,15 @@ pub struct DeviceConfig {
     pub mtu: Option<u16>,
 }
 
+/// Maximum bit rates of a context, in kbit/s (04.08 clause 10.5.6.5 [24.008]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BitRates {
+    /// To the mobile, 1 to 256,000.
+    pub downlink_kbps: u32,
+    /// From the mobile, 1 to 8640.
+    pub uplink_kbps: u32,
+}
+
 /// One context of every mobile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextConfig {
@@ -167,6 +176,8 @@ pub struct ContextConfig {
     pub qos: Option<QosRequest>,
     /// How N-PDUs go; `None` leaves it to the reliability class.
     pub mode: Option<Mode>,
+    /// The bit rates that are asked for at most; `None` leaves it to the peak throughput class.
+    pub bit_rate: Option<BitRates>,
     /// The context whose address and device it has.
     pub beside: Option<String>,
     /// Its packets, where it is beside another.
@@ -186,6 +197,7 @@ impl ContextConfig {
             pdp_type: None,
             qos: None,
             mode: None,
+            bit_rate: None,
             beside: None,
             filter: None,
             activates: true,

@@ -6,7 +6,7 @@
 use super::key::{Authenticator, Randoms, SharedKey, sign};
 use super::keyring::Keyring;
 use super::segment::{Cutter, Joiner, Origin};
-use super::stations::{Address, Heard, Stations};
+use super::stations::{Address, Heard, Stations, Word};
 use crate::allowance::Allowance;
 use crate::auth::key::Key128;
 use gannet_machine::drops::Drop;
@@ -321,20 +321,15 @@ impl AccessPoint {
             let is_meant = matches!(message, Message::Reachable(_) | Message::LinkReport(_));
             return if is_meant { Ok(()) } else { Err(Drop::AdaptMalformed) };
         }
-        let Heard { slot: mobile, is_news } = match self.stations.hear(cx.now, tlli, from, owner) {
-            Ok(heard) => heard,
-            Err(drop) => {
-                if drop == Drop::AdaptTableFull {
-                    let cause = ReleaseCause::NoRoom;
-                    self.send(cx, to, tlli, &Message::Release(Release { cause }), out)?;
-                }
-                return Err(drop);
-            }
-        };
+        let word = if matches!(message, Message::Reachable(_)) { Word::Where } else { Word::Other };
+        let Heard { slot: mobile, is_news, address } = self.hear(cx, (to, word), tlli, out)?;
+        // What is late is taken as if it came from where the mobile is.
+        let link = address.link;
         if is_news {
-            out.push(ApOutput::Said { mobile, link: from.link, tlli, what: Said::Here });
+            out.push(ApOutput::Said { mobile, link, tlli, what: Said::Here });
         }
         match message {
+            Message::LinkReport(_) if address != from => Ok(()),
             Message::LinkReport(_) => self.report(cx, mobile, to, tlli, out),
             Message::Release(_) => {
                 self.stations.forget(mobile);
@@ -342,40 +337,54 @@ impl AccessPoint {
             }
             Message::LlPdu(payload) => {
                 let (header, octets) = (pdu.header, payload.len());
-                self.ll_pdu(cx, (from, mobile), &header, (frame, octets), out)
+                let whole = self.ll_pdu(cx, from, &header, (frame, octets))?;
+                if let Some(ll_pdu) = whole {
+                    out.push(ApOutput::Said { mobile, link, tlli, what: Said::LlPdu(ll_pdu) });
+                }
+                Ok(())
             }
             other => {
-                let what = said(&other);
-                if let Some(what) = what {
-                    out.push(ApOutput::Said { mobile, link: from.link, tlli, what });
+                if let Some(what) = said(&other) {
+                    out.push(ApOutput::Said { mobile, link, tlli, what });
                 }
                 Ok(())
             }
         }
     }
 
-    /// An LL-PDU of so many octets behind its header, or a piece of one.
+    /// A mobile was heard; it is told where there is no room for it.
+    fn hear(
+        &mut self,
+        cx: &Context<'_>,
+        (from, word): (To, Word),
+        tlli: Tlli,
+        out: &mut Batch<ApOutput>,
+    ) -> Result<Heard, Drop> {
+        let heard = self.stations.hear(cx.now, tlli, (from.address, word), from.owner);
+        if heard == Err(Drop::AdaptTableFull) {
+            let cause = ReleaseCause::NoRoom;
+            self.send(cx, from, tlli, &Message::Release(Release { cause }), out)?;
+        }
+        heard
+    }
+
+    /// An LL-PDU of so many octets behind its header, or one whose last piece this is.
     fn ll_pdu(
         &mut self,
         cx: &mut Context<'_>,
-        (from, mobile): (Address, u32),
+        from: Address,
         header: &Header,
         (mut frame, octets): (Frame, usize),
-        out: &mut Batch<ApOutput>,
-    ) -> Result<(), Drop> {
+    ) -> Result<Option<Frame>, Drop> {
         let (start, tlli) = (header.buffer_len(), header.tlli);
         let _ = frame.narrow(start, start + octets);
-        let whole = match header.segment {
-            None => Some(frame),
+        match header.segment {
+            None => Ok(Some(frame)),
             Some(segment) => {
                 let origin = Origin { link: from.link, peer: from.peer, tlli };
-                self.joiner.join(cx, origin, segment, frame)?
+                self.joiner.join(cx, origin, segment, frame)
             }
-        };
-        if let Some(ll_pdu) = whole {
-            out.push(ApOutput::Said { mobile, link: from.link, tlli, what: Said::LlPdu(ll_pdu) });
         }
-        Ok(())
     }
 
     /// Whose PDU it is: the owner of a key, or anybody's.

@@ -57,7 +57,7 @@ pub struct Candidate {
 pub enum News {
     /// Nothing.
     None,
-    /// The access point was not there before.
+    /// The access point is in service, and was not before.
     Came,
     /// It has started again: it knows nobody.
     Restarted,
@@ -90,15 +90,19 @@ impl Candidate {
 pub struct Selection {
     cells: Vec<Option<Candidate>>,
     policy: Policy,
+    preferred_link: Option<u16>,
     current: Option<u16>,
     challenger: Option<(u16, Instant)>,
+    /// The order of preference is a new one: what it says of access points that are there holds at once.
+    is_ordered: bool,
 }
 
 impl Selection {
     /// A list of so many cells, of which none was heard.
     #[must_use]
     pub fn new(cells: usize, policy: Policy) -> Self {
-        Self { cells: vec![None; cells], policy, current: None, challenger: None }
+        let cells = vec![None; cells];
+        Self { cells, policy, preferred_link: None, current: None, challenger: None, is_ordered: false }
     }
 
     /// The access point of a cell.
@@ -120,9 +124,15 @@ impl Selection {
         self.cells.iter().flatten().any(|of| of.address.link == link && of.missed(now) <= 1)
     }
 
-    /// Another order of preference.
+    /// Another order of preference, for whatever link. The next choice needs no time of hold.
     pub fn prefer(&mut self, preference: Vec<u16>) {
         self.policy.preference = preference;
+        (self.preferred_link, self.is_ordered) = (None, true);
+    }
+
+    /// Cells on a link come before all others. The next choice needs no time of hold.
+    pub fn prefer_link(&mut self, link: u16) {
+        (self.preferred_link, self.is_ordered) = (Some(link), true);
     }
 
     /// A beacon of a cell came, the next one after `interval`. `packet` is its number, if it is authenticated.
@@ -139,7 +149,9 @@ impl Selection {
         (interval, packet): (Duration, Option<u64>),
     ) -> Result<News, Drop> {
         let place = self.cells.get_mut(usize::from(cell)).ok_or(Drop::AdaptUnknownCell)?;
+        let news_of = |is_up| if is_up { News::Came } else { News::None };
         let Some(known) = place.as_mut() else {
+            let is_up = beacon.flags.is_in_service();
             *place = Some(Candidate {
                 address,
                 beacon,
@@ -151,7 +163,7 @@ impl Selection {
                 link_share: None,
                 shunned_until: Instant::ZERO,
             });
-            return Ok(News::Came);
+            return Ok(news_of(is_up));
         };
         if known.address != address && known.is_up(now) {
             return Err(Drop::AdaptOtherAccessPoint);
@@ -168,7 +180,7 @@ impl Selection {
         known.packet = packet.unwrap_or(known.packet);
         Ok(match (is_restarted, was_up) {
             (true, _) => News::Restarted,
-            (false, false) => News::Came,
+            (false, false) => news_of(known.is_up(now)),
             (false, true) => News::None,
         })
     }
@@ -211,8 +223,11 @@ impl Selection {
         self.get(cell).is_some_and(|of| of.is_up(now))
     }
 
-    fn rank(&self, cell: u16) -> usize {
-        self.policy.preference.iter().position(|of| *of == cell).unwrap_or(usize::MAX)
+    /// The least is preferred.
+    fn rank(&self, cell: u16) -> (bool, usize) {
+        let is_elsewhere = |link: u16| self.get(cell).is_none_or(|of: &Candidate| of.address.link != link);
+        let place = self.policy.preference.iter().position(|of| *of == cell).unwrap_or(usize::MAX);
+        (self.preferred_link.is_some_and(is_elsewhere), place)
     }
 
     fn is_better(&self, now: Instant, cell: u16, current: u16) -> bool {
@@ -241,10 +256,11 @@ impl Selection {
                 .min_by_key(|(cell, of)| (self.rank(*cell), core::cmp::Reverse(of.quality(now))))
                 .map(|(cell, _)| cell)
         };
+        let is_ordered = self.is_ordered;
         let current = self.current.filter(|current| choosable.clone().any(|(cell, _)| cell == *current));
         let Some(current) = current else {
             let best = best_of(&mut choosable.clone());
-            (self.current, self.challenger) = (best, None);
+            (self.current, self.challenger, self.is_ordered) = (best, None, false);
             return best;
         };
         let mut better =
@@ -255,10 +271,11 @@ impl Selection {
             Some(_) | None => (cell, now),
         });
         if let Some((cell, since)) = self.challenger
-            && now.since(since) >= self.policy.hold
+            && (is_ordered || now.since(since) >= self.policy.hold)
         {
             (self.current, self.challenger) = (Some(cell), None);
         }
+        self.is_ordered = false;
         self.current
     }
 }
@@ -357,6 +374,19 @@ mod tests {
         assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(1));
         bench.selection.shun(1, bench.now + SECOND);
         assert_eq!(bench.seconds(0, &[]), Some(0));
+    }
+
+    #[test]
+    fn cells_of_a_preferred_link_come_first_and_the_order_of_preference_is_theirs() {
+        let mut bench = Bench::new(Policy { preference: vec![0, 1, 2], ..Policy::default() });
+        assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(0));
+        bench.selection.prefer_link(2);
+        assert_eq!(bench.seconds(0, &[]), Some(2), "an order holds at once");
+        assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(2));
+        assert_eq!(bench.seconds(4, &[0, 1]), Some(0), "without it the order of preference is as before");
+        assert_eq!(bench.seconds(4, &[0, 1, 2]), Some(2), "it is there again");
+        bench.selection.prefer(vec![1]);
+        assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(1), "an order of cells is for all links");
     }
 
     #[test]

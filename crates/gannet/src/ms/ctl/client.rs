@@ -20,9 +20,12 @@ Commands:
   modify CONTEXT delay-class N    ask for another quality of service
   modify CONTEXT precedence N (protocol|source-port|destination-port) N
                                   other packets belong to a secondary context
+  prefer ethernet DEVICE | prefer udp ADDRESS PORT | prefer cell MCC MNC LAC RAC CI
+                                  access points of this bearer, or of this cell, come first
+  prefer configured               the order of the configuration's lines 'cell'
   status                          the state of the mobile, or of all
   devices                         network devices of contexts
-  cells                           the mobiles' own cells
+  cells                           the mobiles' own cells, or those of access points
   drops                           what was dropped or refused, by name
   set LINE                        a line of the configuration's node 'ms', until the next start: llc, compression, …
   watch                           events as they come, until interrupted

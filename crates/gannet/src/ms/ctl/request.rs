@@ -75,10 +75,20 @@ impl Request {
             set(running, line, access, &mut out).map_err(text_of)?;
             return Ok(self.taken(&out));
         }
-        if self.command == "status" && self.format == Format::Json {
+        if self.format == Format::Json {
             let only = self.mobile.map(|number| operate::place(running.node(), access, number));
             let only = only.transpose().map_err(text_of)?;
-            return Ok(format!("{}\n", status::status(running.node(), only, access)));
+            let node = running.node();
+            let state = match self.command.as_str() {
+                "status" => Some(status::status(node, only, access)),
+                "devices" => Some(status::devices(node, only, access)),
+                "cells" => Some(status::cells(node, access)),
+                "drops" => Some(status::drops(access)),
+                _ => None,
+            };
+            if let Some(state) = state {
+                return Ok(format!("{state}\n"));
+            }
         }
         let operation = operation(grammar, &self.line())?;
         running.operate(&operation, access, &mut out).map_err(text_of)?;
@@ -113,6 +123,7 @@ impl Request {
                 None => "show mobile".to_owned(),
             },
             ("devices" | "cells" | "drops", "") => format!("show {word}"),
+            ("prefer", rest) if !rest.is_empty() => format!("bearer prefer {rest}"),
             ("activate" | "deactivate" | "mode" | "modify", rest) if !rest.is_empty() => {
                 format!("mobile {number} {word} context {rest}")
             }
@@ -166,7 +177,8 @@ pub fn grammar() -> Grammar<MobileStation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_ops::config::ms::{ContextOrder, Mode, Order};
+    use gannet_ops::config::bearers::Link;
+    use gannet_ops::config::ms::{ContextOrder, Mode, Order, Preference};
 
     fn request(line: &str) -> Request {
         Request::parse(line).unwrap()
@@ -197,9 +209,24 @@ mod tests {
         assert_eq!(of("text - status"), Ok(MsOperation::ShowMobiles(None)));
         assert_eq!(of("text 2 status"), Ok(MsOperation::ShowMobiles(Some(2))));
         assert_eq!(of("text - devices"), Ok(MsOperation::ShowDevices));
-        for wrong in
-            ["text - fly", "text - attach twice", "text - mode gprs loud", "text - show running-config"]
-        {
+        let prefer = |link| Ok(MsOperation::Prefer(Preference::Link(link)));
+        let ethernet = prefer(Link::Ethernet("eth0".to_owned()));
+        assert_eq!(of("text - prefer ethernet eth0"), ethernet);
+        let udp = prefer(Link::Udp("[2001:db8::1]:7".parse().unwrap()));
+        assert_eq!(of("text - prefer udp 2001:db8::1 7"), udp);
+        assert_eq!(of("text - prefer configured"), Ok(MsOperation::Prefer(Preference::Configured)));
+        let Ok(MsOperation::Prefer(Preference::Cell(cell))) = of("text - prefer cell 001 01 1 0 2") else {
+            panic!("a cell")
+        };
+        assert_eq!(cell.ci, 2);
+        for wrong in [
+            "text - prefer",
+            "text - prefer something",
+            "text - fly",
+            "text - attach twice",
+            "text - mode gprs loud",
+            "text - show running-config",
+        ] {
             assert!(of(wrong).is_err(), "{wrong}");
         }
     }

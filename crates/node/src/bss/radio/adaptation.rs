@@ -1,7 +1,7 @@
 //! A radio that is a link layer: an LL-PDU goes at once, or waits while the link in front of it takes nothing more.
 //!
-//! The queue is the real one: it has what the driver has said not to give it ([`Radio::hold_back`]). Uplink nothing waits,
-//! as what comes has come.
+//! The queue is the real one: it has what the driver has said not to give it ([`Radio::hold_back`]), and what is for a link
+//! that is gone ([`Radio::hold_cell`]). Uplink nothing waits, as what comes has come.
 
 use super::{Amount, Claim, Indication, LossCause, Pending, Radio, RadioConfig, Way};
 use gannet_machine::Context;
@@ -39,10 +39,17 @@ impl Queue {
     }
 }
 
+/// The link of a cell.
+#[derive(Debug)]
+struct Cell {
+    ways: [Queue; 2],
+    is_gone: bool,
+}
+
 /// The links of all cells.
 #[derive(Debug)]
 pub struct AdaptationRadio {
-    cells: Vec<[Queue; 2]>,
+    cells: Vec<Cell>,
     /// LL-PDUs that may wait in all cells.
     frames_max: usize,
     frames: usize,
@@ -60,8 +67,9 @@ impl AdaptationRadio {
     /// Links of cells with this room, in octets, in each direction; for `frames_max` LL-PDUs in all.
     #[must_use]
     pub fn new(rooms: impl IntoIterator<Item = u64>, frames_max: u32) -> Self {
+        let cell = |room| Cell { ways: [Queue::new(room), Queue::new(room)], is_gone: false };
         Self {
-            cells: rooms.into_iter().map(|room| [Queue::new(room), Queue::new(room)]).collect(),
+            cells: rooms.into_iter().map(cell).collect(),
             frames_max: frames_max as usize,
             frames: 0,
             is_held: false,
@@ -69,15 +77,16 @@ impl AdaptationRadio {
     }
 
     fn queue(&self, cell: u32, way: Way) -> Option<&Queue> {
-        self.cells.get(cell as usize)?.get(index(way))
+        self.cells.get(cell as usize)?.ways.get(index(way))
     }
 
     fn queue_mut(&mut self, cell: u32, way: Way) -> Option<&mut Queue> {
-        self.cells.get_mut(cell as usize)?.get_mut(index(way))
+        self.cells.get_mut(cell as usize)?.ways.get_mut(index(way))
     }
 
-    const fn may_go(&self, way: Way) -> bool {
-        matches!(way, Way::Uplink) || !self.is_held
+    fn may_go(&self, cell: u32, way: Way) -> bool {
+        let is_gone = self.cells.get(cell as usize).is_none_or(|cell| cell.is_gone);
+        way == Way::Uplink || !(self.is_held || is_gone)
     }
 }
 
@@ -104,11 +113,11 @@ impl Radio for AdaptationRadio {
 
     fn next_event(&self, cell: u32, way: Way) -> Option<Instant> {
         let waits = !self.queue(cell, way)?.waiting.is_empty();
-        (waits && self.may_go(way)).then_some(Instant::ZERO)
+        (waits && self.may_go(cell, way)).then_some(Instant::ZERO)
     }
 
     fn indication(&mut self, cx: &mut Context<'_>, cell: u32, way: Way) -> Option<Indication> {
-        if !self.may_go(way) {
+        if !self.may_go(cell, way) {
             return None;
         }
         let pdu = self.queue_mut(cell, way)?.pop()?;
@@ -158,6 +167,12 @@ impl Radio for AdaptationRadio {
 
     fn hold_back(&mut self, on: bool) {
         self.is_held = on;
+    }
+
+    fn hold_cell(&mut self, cell: u32, on: bool) {
+        if let Some(cell) = self.cells.get_mut(cell as usize) {
+            cell.is_gone = on;
+        }
     }
 
     fn is_immediate(&self) -> bool {
@@ -230,6 +245,21 @@ mod tests {
             assert!(bench.request(1, 1, 1, Claim::New));
         }
         assert!(!bench.request(0, 1, 1, Claim::Moved), "so many in all cells");
+    }
+
+    #[test]
+    fn what_is_for_a_link_that_is_gone_waits_and_others_go() {
+        let mut bench = Bench::new();
+        bench.radio.hold_cell(0, true);
+        assert!(bench.request(0, 1, 300, Claim::New) && bench.request(1, 2, 300, Claim::New));
+        assert_eq!((bench.radio.next_event(0, Way::Downlink), bench.next(0)), (None, None));
+        assert_eq!(bench.next(1), Some(2));
+        bench.radio.hold_back(true);
+        bench.radio.hold_cell(0, false);
+        assert_eq!(bench.next(0), None, "the driver takes nothing");
+        bench.radio.hold_back(false);
+        assert_eq!(bench.next(0), Some(1));
+        bench.radio.hold_cell(7, true);
     }
 
     #[test]

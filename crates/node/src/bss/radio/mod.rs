@@ -176,6 +176,9 @@ pub trait Radio: fmt::Debug {
     /// radio with a rate of its own has nothing in front of it.
     fn hold_back(&mut self, _on: bool) {}
 
+    /// The link of a cell is gone, or with `false` there again: what waits for it stays. A radio without links has none that go.
+    fn hold_cell(&mut self, _cell: u32, _on: bool) {}
+
     /// Whether what it takes may have arrived at once: the BSS then asks for indications after each request, and need not be
     /// woken.
     fn is_immediate(&self) -> bool {

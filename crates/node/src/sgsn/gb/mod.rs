@@ -283,7 +283,9 @@ impl Sgsn {
     fn send_bssgp_with(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, lsp: u32, message: &Message) {
         self.flush_cipher_batch(cx);
         match cx.frames.copy_of(&message.to_vec()) {
-            Some(frame) => {
+            Some(mut frame) => {
+                // It follows the mobile's user data, and overtakes none of it in the driver's queue.
+                frame.set_patient(matches!(message, Message::FlushLl { .. }));
                 self.gb.bvcs.count_sent_by_name(bvc.nsei, bvc.bvci, frame.len());
                 self.ns_unitdata(cx, bvc.nsei, bvc.bvci, lsp, frame);
             }

@@ -61,6 +61,29 @@ fn level(bench: &Bench, cell: u32) -> u64 {
     bench.sgsn.gb().flow.cell_view(bench.around.now, cell).unwrap().level_octets
 }
 
+/// A driver lets what is not patient go first.
+#[test]
+fn flush_ll_is_as_patient_as_the_user_data_before_it() {
+    let mut bench = Bench::new(|_| ());
+    bench.attach(0);
+    bench.activate(0, NSAPI);
+    bench.busy = true;
+    bench.phones[0].cell = 1;
+    bench.beacon(0);
+    let mut outputs = Batch::default();
+    bench.sgsn.poll_output(&mut bench.around.context(), &mut outputs);
+    let mut flushes = Vec::new();
+    while let Some(output) = outputs.pop() {
+        // Behind the header of NS.
+        if let Output::Transmit { frame, .. } = output
+            && frame.get(4) == Some(&0x2a)
+        {
+            flushes.push(frame.is_patient());
+        }
+    }
+    assert_eq!(flushes, [true]);
+}
+
 #[test]
 fn what_waits_here_goes_after_what_the_bss_has_moved() {
     let mut bench = queued_with(|_| ());

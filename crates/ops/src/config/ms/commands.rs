@@ -98,7 +98,7 @@ fn install_choice(grammar: &mut Grammar<MobileStation>) {
     });
 }
 
-fn cell_of(args: &Args) -> Result<CellId, CommandError> {
+pub(super) fn cell_of(args: &Args) -> Result<CellId, CommandError> {
     let plmn = Plmn::new(args.value(0)?, args.value(1)?, args.text(1).len() > 2);
     Ok(CellId { rai: Rai { plmn, lac: args.value(2)?, rac: args.value(3)? }, ci: args.value(4)? })
 }

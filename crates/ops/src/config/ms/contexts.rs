@@ -1,6 +1,6 @@
 //! The commands of one context, and how it is written.
 
-use super::{ContextConfig, DefaultRoute, MobileStation, Mode, MsConfig, Route, check_prefix};
+use super::{BitRates, ContextConfig, DefaultRoute, MobileStation, Mode, MsConfig, Route, check_prefix};
 use crate::config::ConfigText;
 use crate::config::fleet::{self, PdpType, QosRequest};
 use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node, ipv4_prefix, ipv6_prefix};
@@ -32,6 +32,9 @@ pub(super) fn write(context: &ContextConfig, text: &mut ConfigText) {
         }
         if let Some(mode) = context.mode {
             text.line(format_args!("mode {}", mode.word()));
+        }
+        if let Some(BitRates { downlink_kbps, uplink_kbps }) = context.bit_rate {
+            text.line(format_args!("bit-rate downlink {downlink_kbps} uplink {uplink_kbps}"));
         }
         if let Some(beside) = &context.beside {
             text.line(format_args!("beside {beside}"));
@@ -147,6 +150,14 @@ fn install_request(grammar: &mut Grammar<MobileStation>) {
     });
     set(grammar, "no mode", "Take back\nThe reliability class says how packets go", |edit| {
         here(edit).map(|context| context.mode = None)
+    });
+    let help = "The bit rates that are asked for at most\nTo the mobile\nkbit/s\nFrom the mobile\nkbit/s";
+    set(grammar, "bit-rate downlink <1-256000> uplink <1-8640>", help, |edit| {
+        let rates = BitRates { downlink_kbps: edit.args.value(0)?, uplink_kbps: edit.args.value(1)? };
+        here(edit).map(|context| context.bit_rate = Some(rates))
+    });
+    set(grammar, "no bit-rate", "Take back\nThe peak throughput class says the rate", |edit| {
+        here(edit).map(|context| context.bit_rate = None)
     });
     let activate = "It is activated when a mobile has attached";
     set(grammar, "activate", activate, |edit| here(edit).map(|context| context.activates = true));

@@ -1,10 +1,12 @@
 //! What an operator can ask of the mobiles of this machine.
 
+use super::commands::cell_of;
 use super::{FilterOrder, MobileStation, Mode};
+use crate::config::bearers::{self, Link};
 use crate::config::fleet;
 use crate::grammar::common::OPERATING;
 use crate::grammar::{Action, Args, CommandError, Grammar, Node};
-use gannet_wire::id::Imsi;
+use gannet_wire::id::{CellId, Imsi};
 
 /// What an operator asks of a mobile station. Mobiles are numbered from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +15,7 @@ pub enum MsOperation {
     ShowMobiles(Option<u32>),
     /// `show devices`: each device, its address and what waits for it.
     ShowDevices,
-    /// `show cells`: those of its own.
+    /// `show cells`: those of its own, or of access points.
     ShowCells,
     /// `show drops`: a [`crate::view::DropCount`] for each.
     ShowDrops,
@@ -26,6 +28,19 @@ pub enum MsOperation {
         /// What it is to do.
         order: Order,
     },
+    /// `bearer prefer …`: which access point all mobiles prefer.
+    Prefer(Preference),
+}
+
+/// Which access points are preferred, until another order or the next start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Preference {
+    /// Those of a bearer.
+    Link(Link),
+    /// That of a cell.
+    Cell(CellId),
+    /// As the lines `cell` of the configuration have it.
+    Configured,
 }
 
 /// What a mobile is to do.
@@ -83,11 +98,36 @@ pub(super) fn install(grammar: &mut Grammar<MobileStation>) {
         args.optional(0).map(MsOperation::ShowMobiles)
     });
     show("show devices", "Devices of contexts: address, packets", |_| Ok(MsOperation::ShowDevices));
-    show("show cells", "Cells of their own: identities, state", |_| Ok(MsOperation::ShowCells));
+    show("show cells", "Cells of their own or of access points: identities, state", |_| {
+        Ok(MsOperation::ShowCells)
+    });
     show("show drops", "What was dropped or refused, by name", |_| Ok(MsOperation::ShowDrops));
     let why = "The last rejects and drops of a mobile, with their clauses\nBy IMSI\nThe IMSI";
     show("show why imsi IMSI", why, |args| args.value(0).map(MsOperation::ShowWhy));
     install_orders(grammar);
+    install_preference(grammar);
+}
+
+fn install_preference(grammar: &mut Grammar<MobileStation>) {
+    let mut add = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
+        let help = format!("Links of the mobiles and access points\nWhich access point is preferred\n{help}");
+        grammar.add(&[Node::Enable], pattern, &help, Action::<MobileStation>::Operate(parse));
+    };
+    let ethernet = "Those on Ethernet or wireless LAN\nThe device's name in the system";
+    add("bearer prefer ethernet DEVICE", ethernet, |args| {
+        Ok(MsOperation::Prefer(Preference::Link(Link::Ethernet(args.text(0).to_owned()))))
+    });
+    let udp = "That over UDP\nIts IPv4 address\nIts IPv6 address\nIts port";
+    add("bearer prefer udp (A.B.C.D|X:X::X:X) <1-65535>", udp, |args| {
+        Ok(MsOperation::Prefer(Preference::Link(bearers::udp(args)?)))
+    });
+    let cell = "That of a cell\nMobile country code\nMobile network code; three digits are another code than two\nLocation area code\nRouting area code\nCell identity";
+    add("bearer prefer cell <0-999> <0-999> <0-65535> <0-255> <0-65535>", cell, |args| {
+        Ok(MsOperation::Prefer(Preference::Cell(cell_of(args)?)))
+    });
+    add("bearer prefer configured", "The order of the lines 'cell'", |_| {
+        Ok(MsOperation::Prefer(Preference::Configured))
+    });
 }
 
 fn install_orders(grammar: &mut Grammar<MobileStation>) {

@@ -22,10 +22,11 @@ use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::{Deadlines, TimerKey, Timers};
+use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Batch, Context, Peer};
 use gannet_wire::adaptation::{
-    BEACON_LEN_MAX, HEADER_LEN, Header, Level, LinkReport, MESSAGE_LEN_MAX, Message, MessageType, Reachable,
-    Release, ReleaseCause, Resume, Suspend, ll_pdu_max,
+    BEACON_LEN_MAX, HEADER_LEN, Header, Level as ReceivedLevel, LinkReport, MESSAGE_LEN_MAX, Message,
+    MessageType, Reachable, Release, ReleaseCause, Resume, Suspend, ll_pdu_max,
 };
 use gannet_wire::id::{CellId, Tlli};
 use link::Link;
@@ -88,7 +89,7 @@ struct Station {
     /// The one before: what is still on its way from there is taken.
     former: Option<Link>,
     target: Option<Target>,
-    /// When it has begun a new session because somebody said that it has none.
+    /// When it has begun anew because somebody said that the access point does not know it.
     renewed: Option<Instant>,
     /// An access point had no room for it: until then it goes nowhere.
     waits_until: Instant,
@@ -251,7 +252,7 @@ impl AdaptationBearer {
             if is_nearly_used_up && station.target.is_none() {
                 self.begin(cx, mobile, cell, out);
             }
-            let report = Message::LinkReport(LinkReport { sent, received, level: Level(None) });
+            let report = Message::LinkReport(LinkReport { sent, received, level: ReceivedLevel(None) });
             match self.send(cx, (mobile, cell), &report, out) {
                 Ok(()) | Err(Drop::AdaptNoLink) => {}
                 Err(drop) => cx.drop(drop, None),
@@ -296,6 +297,12 @@ impl AdaptationBearer {
     fn set_mtu(&mut self, link: u16, octets: u16, out: &mut Batch<Output>) -> bool {
         let Some(of) = self.links.get_mut(usize::from(link)) else { return false };
         of.config.mtu = octets;
+        self.tell_mtu(link, out);
+        true
+    }
+
+    /// Tells the mobiles that use a link how long their LL-PDUs may be.
+    fn tell_mtu(&self, link: u16, out: &mut Batch<Output>) {
         for mobile in 0..u32::try_from(self.stations.len()).unwrap_or(u32::MAX) {
             let serving = self.stations.get(mobile as usize).and_then(|station| station.serving.as_ref());
             if let Some(serving) = serving.filter(|serving| serving.address.link == link) {
@@ -303,7 +310,6 @@ impl AdaptationBearer {
                 out.push(Output::Indication(Indication::Mtu { mobile, octets }));
             }
         }
-        true
     }
 
     /// The longest LL-PDU of a mobile that goes in one piece, in a cell that is on a link.
@@ -318,6 +324,8 @@ impl AdaptationBearer {
     fn set_link(&mut self, cx: &mut Context<'_>, link: u16, is_up: bool, out: &mut Batch<Output>) -> bool {
         let Some(of) = self.links.get_mut(usize::from(link)) else { return false };
         of.is_up = is_up;
+        let state = if is_up { "is there" } else { "is gone" };
+        cx.log(Category::Um, Level::Notice, format_args!("adaptation: link {link} {state}"));
         if is_up {
             self.solicit(cx, out);
         } else {
@@ -394,6 +402,12 @@ impl Bearer for AdaptationBearer {
                 self.decide(cx, out);
                 true
             }
+            Order::PreferLink(link) if usize::from(link) < self.links.len() => {
+                self.selection.prefer_link(link);
+                self.decide(cx, out);
+                true
+            }
+            Order::PreferLink(_) => false,
             Order::SetMtu { link, octets } => self.set_mtu(link, octets, out),
             Order::SetLink { link, is_up } => self.set_link(cx, link, is_up, out),
             Order::Stop => {
@@ -401,6 +415,10 @@ impl Bearer for AdaptationBearer {
                 true
             }
         }
+    }
+
+    fn cuts(&self) -> bool {
+        true
     }
 
     fn wake(&mut self, cx: &mut Context<'_>, out: &mut Batch<Output>) {

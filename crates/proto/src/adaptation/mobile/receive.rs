@@ -78,7 +78,11 @@ impl AdaptationBearer {
                 }
             };
             if let Some(ll_pdu) = whole {
-                let mobile = of.mobile.filter(|_| of.is_authenticated);
+                let stations = &mut self.stations;
+                let mobile = of.mobile.filter(|mobile| {
+                    let station = stations.get_mut(*mobile as usize);
+                    of.is_authenticated || station.is_some_and(|its| its.link_of(cell).is_some())
+                });
                 let unitdata = Unitdata { mobile, cell, tlli: of.tlli, ll_pdu };
                 out.push(Output::Indication(Indication::Unitdata(unitdata)));
             }
@@ -166,7 +170,12 @@ impl AdaptationBearer {
             Some(MobileMedium::Udp(_)) => self.interval,
             Some(MobileMedium::Ethernet) | None => its,
         };
-        match self.selection.beacon(cx.now, cell, from, *beacon, (interval, packet))? {
+        let before = self.selection.get(cell).map(|of| of.beacon.ll_pdu_max);
+        let news = self.selection.beacon(cx.now, cell, from, *beacon, (interval, packet))?;
+        if before.is_some_and(|before| before != beacon.ll_pdu_max) {
+            self.tell_mtu(from.link, out);
+        }
+        match news {
             News::None => {}
             News::Came => {
                 let (id, link) = (beacon.cell, from.link);
@@ -176,11 +185,8 @@ impl AdaptationBearer {
             }
             News::Restarted => {
                 let id = beacon.cell;
-                cx.log(
-                    Category::Um,
-                    Level::Notice,
-                    format_args!("cell {id}: the access point has restarted"),
-                );
+                let line = format_args!("cell {id}: the access point has restarted");
+                cx.log(Category::Um, Level::Notice, line);
                 self.restarted(cx, cell, out);
                 self.decide(cx, out);
             }
@@ -191,21 +197,25 @@ impl AdaptationBearer {
     /// The access point of a cell has started again, or is another one: whoever is there tells it so.
     fn restarted(&mut self, cx: &mut Context<'_>, cell: u16, out: &mut Batch<Output>) {
         for mobile in 0..u32::try_from(self.stations.len()).unwrap_or(u32::MAX) {
-            if self.serving(mobile) == Some(cell) {
-                self.begin(cx, mobile, cell, out);
-            }
+            self.renew(cx, mobile, cell, out);
         }
     }
 
-    /// Somebody says that the access point does not know a mobile. Whether that is true the handshake shows; what is in use stays.
-    fn is_not_known(&mut self, cx: &mut Context<'_>, cell: u16, tlli: Tlli, out: &mut Batch<Output>) {
-        let Some(mobile) = self.by_tlli.get(&tlli).copied() else { return };
+    /// A mobile that is in a cell begins anew there; not more than once in an interval, since anybody may say that it has to.
+    fn renew(&mut self, cx: &mut Context<'_>, mobile: u32, cell: u16, out: &mut Batch<Output>) {
         let (now, interval) = (cx.now, self.interval);
         let Some(station) = self.stations.get_mut(mobile as usize) else { return };
         let is_early = station.renewed.is_some_and(|renewed| now.since(renewed) < interval);
         if station.is_in(cell) && station.target.is_none() && !is_early {
             station.renewed = Some(now);
             self.begin(cx, mobile, cell, out);
+        }
+    }
+
+    /// Somebody says that the access point does not know a mobile. Whether that is true the handshake shows; what is in use stays.
+    fn is_not_known(&mut self, cx: &mut Context<'_>, cell: u16, tlli: Tlli, out: &mut Batch<Output>) {
+        if let Some(mobile) = self.by_tlli.get(&tlli).copied() {
+            self.renew(cx, mobile, cell, out);
         }
     }
 

@@ -170,8 +170,9 @@ impl AdaptationBearer {
             return self.say_reachable(cx, mobile, cell, out);
         }
         let octets = self.ll_pdu_max(mobile, cell, address.link);
-        out.push(Output::Indication(Indication::Mtu { mobile, octets }));
+        // What follows from the length is asked for in the new cell, since the old one may be gone.
         out.push(Output::Indication(Indication::Up { mobile, cell }));
+        out.push(Output::Indication(Indication::Mtu { mobile, octets }));
     }
 
     /// The access point of a cell is to know that a mobile is there.

@@ -7,7 +7,8 @@ use crate::adaptation::key::sign;
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Duration;
 use gannet_wire::adaptation::{
-    Hello, Message, MessageType, Release, ReleaseCause, Suspend, SuspendAck, Welcome,
+    ApName, Beacon, BeaconFlags, Hello, Load, Message, MessageType, NetworkMode, Release, ReleaseCause,
+    Suspend, SuspendAck, Welcome,
 };
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::id::Tlli;
@@ -271,4 +272,30 @@ fn beacons_are_authentic_and_new() {
     net.down(0, &plain);
     assert_eq!(net.drops_of_host(Drop::AdaptUnauthenticated), 1);
     assert!(net.exchange(0, 0, 100));
+}
+
+/// Without a key of the network anybody can say that the access point has started again. A thousand such beacons cost each mobile
+/// one hello in an interval, and what is in use stays in use.
+#[test]
+fn a_flood_of_beacons_of_a_restart_leads_to_few_hellos() {
+    let mut net = Net::new(&Choice::with_keys(Medium::Ethernet));
+    net.seconds(2);
+    assert!(net.exchange(0, 0, 60) && net.exchange(0, 1, 60));
+    net.seen.clear();
+    for boot in 0..1000 {
+        let beacon = Beacon {
+            cell: super::net::cell(1),
+            boot,
+            interval_ms: 1000,
+            ll_pdu_max: 1464,
+            mode: NetworkMode::II,
+            load: Load(None),
+            flags: BeaconFlags(BeaconFlags::IN_SERVICE | BeaconFlags::AUTHENTICATION),
+        };
+        net.down(0, &pdu(&Message::Beacon(beacon, ApName::EMPTY), Tlli(0)));
+        net.pass(Duration::from_millis(1));
+        assert!(boot % 100 != 0 || net.exchange(0, 0, 60) && net.exchange(0, 1, 60), "{boot}");
+    }
+    let hellos = net.seen.iter().filter(|seen| kind(seen) == Some(MessageType::Hello)).count();
+    assert!((2..=6).contains(&hellos), "{hellos}");
 }

@@ -365,6 +365,13 @@ fn orders_move_mobiles_at_once() {
         net.seconds(5);
         assert_eq!(net.take_ups(), [(0, first), (1, first)]);
         assert!(net.exchange(usize::from(first), 1, 100));
+        assert!(net.order(Order::PreferLink(other)));
+        net.seconds(5);
+        assert_eq!(net.take_ups(), [(0, other), (1, other)]);
+        assert!(!net.order(Order::PreferLink(9)));
+        assert!(net.order(Order::Prefer(vec![first])));
+        net.seconds(5);
+        assert_eq!(net.take_ups(), [(0, first), (1, first)]);
         assert!(net.order(Order::SetLink { link: other, is_up: false }));
         assert!(net.order(Order::SetLink { link: first, is_up: false }));
         let is_down = |it: &&Indication| matches!(it, Indication::Down { .. });
@@ -389,6 +396,13 @@ fn a_link_of_another_length_cuts_what_is_too_long() {
     assert!(net.exchange(0, 0, 1464));
     assert!(net.seen.iter().all(|seen| seen.octets.len() <= 600) && net.seen.len() == 6);
     net.assert_no_drops();
+    // It grows again: what the access point takes is in its next beacon.
+    assert!(net.order(Order::SetMtu { link: 0, octets: 1500 }));
+    net.aps[0].machine.set_mtu(0, 1500);
+    net.host.told.clear();
+    net.seconds(2);
+    let mtus = net.host.told.iter().filter(|it| matches!(it, Indication::Mtu { octets: 1464, .. }));
+    assert_eq!(mtus.count(), 2);
 }
 
 #[test]

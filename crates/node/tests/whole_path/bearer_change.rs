@@ -1,0 +1,180 @@
+//! A mobile changes its bearer in the middle of a transfer: one access point with two links, over which packets take different
+//! times.
+
+use crate::adaptation::{Choice, OUTSIDE, World};
+use crate::world::packet;
+use core::net::Ipv4Addr;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::{Input, Peer};
+use gannet_node::bss::access_point::ApCommand;
+use gannet_node::ggsn::PORT_TUN;
+use gannet_node::ms::{self, MsCommand};
+use gannet_proto::adaptation::Medium;
+use gannet_proto::bearer::Order;
+use gannet_wire::l3::ie::{QosProfile, ReliabilityClass};
+
+/// The mobile that transfers.
+const MOBILE: u32 = 3;
+/// N-PDUs each way in all.
+const N_PDUS: usize = 2400;
+
+/// N-PDUs of one direction: what was sent, and what came.
+#[derive(Default)]
+struct Way {
+    sent: Vec<Vec<u8>>,
+    came: Vec<Vec<u8>>,
+}
+
+/// What goes on during a transfer.
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    Prefer(u16),
+    Order,
+    Pull,
+    Plug,
+    Length(u16),
+}
+
+struct Transfer {
+    world: World,
+    address: Ipv4Addr,
+    down: Way,
+    up: Way,
+    /// When something came last, and the longest time for which nothing did.
+    came_at: Instant,
+    longest_wait: Duration,
+}
+
+/// A packet that is like no other.
+fn numbered(source: Ipv4Addr, destination: Ipv4Addr, octets: usize, number: usize) -> Vec<u8> {
+    let mut packet = packet(source, destination, octets - number % 7);
+    packet[28..36].copy_from_slice(&(number as u64).to_be_bytes());
+    packet
+}
+
+impl Transfer {
+    /// The first link is the slower one: what was sent there arrives after what is sent on the other one later.
+    fn new(has_keys: bool, reliability: ReliabilityClass) -> Self {
+        let mut choice = Choice::new(&[Medium::Ethernet, Medium::Udp], has_keys);
+        choice.is_one_ap = true;
+        choice.delays = [3000, 200].map(Duration::from_micros).to_vec();
+        let mut world = World::new(&choice);
+        let qos = QosProfile { reliability, ..QosProfile::BEST_EFFORT };
+        let address = world.activate_with(Some(qos))[MOBILE as usize];
+        world.from_ms.clear();
+        let came_at = world.now;
+        let (down, up) = <(Way, Way)>::default();
+        Self { world, address, down, up, came_at, longest_wait: Duration::ZERO }
+    }
+
+    fn act(&mut self, act: Act) {
+        let bearer =
+            |world: &mut World, order| world.ms.inputs.push(Input::Command(MsCommand::Bearer(order)));
+        match act {
+            Act::Prefer(link) => bearer(&mut self.world, Order::PreferLink(link)),
+            Act::Order => bearer(&mut self.world, Order::Prefer(vec![0, 1])),
+            Act::Pull | Act::Plug => {
+                let is_up = matches!(act, Act::Plug);
+                self.world.cut(0, !is_up);
+                bearer(&mut self.world, Order::SetLink { link: 0, is_up });
+                let command = ApCommand::SetLink { link: 0, is_up };
+                self.world.aps[0].inputs.push(Input::Command(command));
+            }
+            Act::Length(octets) => {
+                bearer(&mut self.world, Order::SetMtu { link: 0, octets });
+                let command = ApCommand::SetMtu { link: 0, octets };
+                self.world.aps[0].inputs.push(Input::Command(command));
+            }
+        }
+    }
+
+    /// Both ways at once: no more than `window` are under way in each direction. Acts happen when so much has come.
+    fn run(&mut self, window: usize, acts: &[(usize, Act)]) {
+        let mut acts = acts.iter().peekable();
+        for _ in 0..120_000 {
+            while let Some((_, act)) = acts.next_if(|(at, _)| self.down.came.len() >= *at) {
+                self.act(*act);
+            }
+            while self.down.sent.len() < (self.down.came.len() + window).min(N_PDUS) {
+                let down = numbered(OUTSIDE, self.address, 1400, self.down.sent.len());
+                self.world.ggsn.datagram(PORT_TUN, Peer::Slot(0), &down);
+                self.down.sent.push(down);
+            }
+            while self.up.sent.len() < (self.up.came.len() + window).min(N_PDUS) {
+                let up = numbered(self.address, OUTSIDE, 1300, self.up.sent.len());
+                self.world.ms.datagram(ms::TUN, Peer::Slot(MOBILE), &up);
+                self.up.sent.push(up);
+            }
+            self.world.pass(1);
+            let before = self.down.came.len();
+            self.down
+                .came
+                .extend(core::mem::take(&mut self.world.from_ms).into_iter().map(|(_, octets)| octets));
+            self.up.came.append(&mut self.world.from_ggsn);
+            if self.down.came.len() > before {
+                self.longest_wait = self.longest_wait.max(self.world.now.since(self.came_at));
+                self.came_at = self.world.now;
+            }
+            let is_whole = |way: &Way| way.came.len() >= N_PDUS;
+            if is_whole(&self.down) && is_whole(&self.up) {
+                break;
+            }
+        }
+        assert!(acts.next().is_none(), "{} came", self.down.came.len());
+        // What comes twice comes later.
+        self.world.pass(20_000);
+        self.down.came.extend(core::mem::take(&mut self.world.from_ms).into_iter().map(|(_, octets)| octets));
+        self.up.came.append(&mut self.world.from_ggsn);
+    }
+}
+
+const CHANGES: &[(usize, Act)] = &[
+    (300, Act::Prefer(1)),
+    (600, Act::Order),
+    (900, Act::Prefer(1)),
+    (901, Act::Order),
+    (1200, Act::Pull),
+    (1500, Act::Plug),
+    (1800, Act::Length(900)),
+    (2100, Act::Prefer(1)),
+];
+
+/// In acknowledged mode everything comes once and in its order, whatever happens to the links, and the wait is short.
+#[test]
+fn a_change_of_bearer_loses_and_doubles_nothing_in_acknowledged_mode() {
+    for has_keys in [false, true] {
+        let mut transfer = Transfer::new(has_keys, ReliabilityClass::TWO);
+        transfer.run(48, CHANGES);
+        for (name, way) in [("down", &transfer.down), ("up", &transfer.up)] {
+            let same = way.sent.iter().zip(&way.came).take_while(|(sent, came)| sent == came).count();
+            assert_eq!((way.came.len(), same), (N_PDUS, N_PDUS), "{name}, keys {has_keys}");
+        }
+        let wait = transfer.longest_wait;
+        assert!(wait < Duration::from_millis(200), "{wait:?}, keys {has_keys}");
+        assert_eq!(transfer.world.cell_of(MOBILE).map(|cell| cell.ci), Some(20));
+        let deactivated = transfer.world.ms.machine.stats().links_ended;
+        assert_eq!((deactivated, transfer.world.drops(Drop::MsOverMtu)), (0, 0));
+    }
+}
+
+/// In unacknowledged mode make before break is all there is: as long as both links are there nothing is lost.
+#[test]
+fn a_change_between_links_that_are_there_loses_nothing_in_unacknowledged_mode() {
+    let acts = [
+        (300, Act::Prefer(1)),
+        (600, Act::Order),
+        (900, Act::Prefer(1)),
+        (901, Act::Order),
+        (2000, Act::Prefer(1)),
+    ];
+    for has_keys in [false, true] {
+        let mut transfer = Transfer::new(has_keys, ReliabilityClass::THREE);
+        transfer.run(12, &acts);
+        for (name, way) in [("down", &mut transfer.down), ("up", &mut transfer.up)] {
+            way.sent.sort();
+            way.came.sort();
+            assert_eq!((way.came.len(), way.came == way.sent), (N_PDUS, true), "{name}, keys {has_keys}");
+        }
+    }
+}
