@@ -154,17 +154,18 @@ impl AdaptationBearer {
             let link = Link::new(cell, address);
             gone = core::mem::replace(&mut station.former, station.serving.replace(link));
         }
-        if let Some(link) = &mut station.serving {
+        // An access point that has started again names its sessions as before: what is gone goes before the new one comes.
+        if let Some(gone) = gone {
+            self.forget_sessions(&gone);
+        }
+        if let Some(link) = self.stations.get_mut(mobile as usize).and_then(|of| of.serving.as_mut()) {
             link.address = address;
             if let Some(session) = session {
-                self.by_session.insert((cell, session.id()), mobile);
                 if let Some(gone) = link.renew(session) {
                     self.by_session.remove(&(cell, gone));
                 }
+                self.by_session.extend(link.sessions().map(|id| ((cell, id), mobile)));
             }
-        }
-        if let Some(gone) = gone {
-            self.forget_sessions(&gone);
         }
         if is_here {
             return self.say_reachable(cx, mobile, cell, out);
