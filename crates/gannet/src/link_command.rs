@@ -3,6 +3,7 @@
 use crate::numbers::whole;
 use clap::Args;
 use core::sync::atomic::AtomicBool;
+use gannet_lab::link::medium::Shared;
 use gannet_lab::link::model::{ETHERNET_OVERHEAD, Loss, Profile};
 use gannet_lab::link::{self, Options};
 use gannet_machine::time::Duration;
@@ -45,6 +46,12 @@ pub struct LinkArguments {
     /// Octets that each frame occupies besides its own: those of Ethernet by default
     #[arg(long, value_name = "OCTETS", default_value_t = ETHERNET_OVERHEAD, value_parser = whole(0..=1000_u32))]
     overhead: u32,
+    /// One medium for both directions, whose ends take turns
+    #[arg(long, requires = "rate", conflicts_with = "back_rate")]
+    half_duplex: bool,
+    /// Time that each frame takes on such a medium besides its octets
+    #[arg(long, value_parser = time, default_value = "0ms", requires = "half_duplex")]
+    per_frame: Duration,
     /// Frames that may be on their way
     #[arg(long, default_value_t = 8192, value_parser = whole(128..=1_000_000_usize))]
     frames: usize,
@@ -75,7 +82,13 @@ pub fn run(arguments: LinkArguments) -> Result<ExitCode, String> {
     };
     let back = Profile { rate: arguments.back_rate.or(there.rate), ..there };
     let (seed, time, frames) = (arguments.seed, arguments.time, arguments.frames);
-    let options = Options { between, profiles: [there, back], seed, time, frames };
+    let shared = there.rate.filter(|_| arguments.half_duplex).map(|rate| Shared {
+        rate,
+        overhead: there.overhead,
+        per_frame: arguments.per_frame,
+        limit: there.limit,
+    });
+    let options = Options { between, profiles: [there, back], shared, seed, time, frames };
     let stop = Arc::new(AtomicBool::new(false));
     link::stop_at_signals(&stop).map_err(|error| format!("signals: {error}"))?;
     let [first, second] = &options.between;

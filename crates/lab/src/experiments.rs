@@ -201,6 +201,46 @@ pub const ALL: &[Experiment] = &[
         run: crate::ggsn_tcp::run,
     },
     Experiment {
+        name: "bearer-rtt",
+        description: "round trips by GPRS over 100 Mbit/s Ethernet beside those of Ethernet alone, by packet size",
+        purpose: "Measures the round trip of ICMP through gannet ms, ap, sgsn and ggsn over an emulated Ethernet link of 100 Mbit/s, \
+                  beside that of the link alone, by packet size, with LLC's standard parameters and with those that fit the bearer, \
+                  in both modes (N. Aschenbruck et al., Integration of 3G Protocols into the Linux Kernel, 2004, figures 7 and 10).",
+        run: crate::bearer::rtt::run,
+    },
+    Experiment {
+        name: "bearer-throughput",
+        description: "TCP by GPRS over Ethernet and wireless LAN beside these alone, both ways and modes",
+        purpose: "Measures what one TCP connection carries through gannet ms, ap, sgsn and ggsn over Ethernet of 100 Mbit/s \
+                  and 1 Gbit/s and wireless LAN of 11 Mbit/s, beside the link alone, both ways, with LLC's standard parameters and with those that fit the bearer, \
+                  in both modes (N. Aschenbruck et al., 2004, figures 8 and 11).",
+        run: crate::bearer::throughput::run,
+    },
+    Experiment {
+        name: "bearer-loss",
+        description: "TCP by GPRS over Ethernet that loses frames, by timer and way of retransmission of acknowledged mode",
+        purpose: "Measures what one TCP connection carries over an emulated Ethernet link of 100 Mbit/s that loses 0 to 10 % of its \
+                  frames: alone, through GPRS in unacknowledged mode, and in acknowledged mode with its timers and ways of \
+                  retransmission, by round trip, beside an ideal selective repeat (N. Aschenbruck et al., 2004, figures 12 to 15).",
+        run: crate::bearer::loss::run,
+    },
+    Experiment {
+        name: "bearer-change",
+        description: "a TCP download while the mobile changes between two Ethernet bearers: pauses and lost segments",
+        purpose: "Measures what a TCP download through gannet ms, ap, sgsn and ggsn notices when the mobile changes between two \
+                  bearers of 100 Mbit/s, in both modes: the longest pause, and segments that TCP sends again. Once the bearer in \
+                  use is pulled out; once the preferred one comes back while the other is still there.",
+        run: crate::bearer::change::run,
+    },
+    Experiment {
+        name: "bearer-simulated",
+        description: "round trips, goodput, loss and a change of bearer on top of LLC over Ethernet and wireless LAN, simulated",
+        purpose: "Shows what frames, headers, windows and timers of LLC alone do to Ethernet of 100 Mbit/s and wireless LAN of \
+                  11 Mbit/s: round trips by packet size, goodput of a source that always has something, with loss and without, and \
+                  a change of bearer. Virtual time.",
+        run: crate::bearer::simulated::run,
+    },
+    Experiment {
         name: "edge-buffsize",
         description: "an edge router's streams by BUFF_SIZE, the octets that a packet buffer counts",
         purpose: edge!(

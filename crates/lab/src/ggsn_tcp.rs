@@ -5,10 +5,11 @@
 
 use crate::demo::configs::{self, address};
 use crate::demo::{Peer, is_installed};
+use crate::iperf::{self, Carried, Way};
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_least, at_most};
 use crate::testbed::{self, Namespace, Process};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -33,24 +34,6 @@ const fn name(ggsn: Peer) -> &'static str {
     match ggsn {
         Peer::Gannet => "gannet-ggsn",
         Peer::Osmocom => "osmo-ggsn",
-    }
-}
-
-/// Which way the payload goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Up,
-    Down,
-}
-
-impl Way {
-    const BOTH: [Self; 2] = [Self::Up, Self::Down];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Up => "uplink",
-            Self::Down => "downlink",
-        }
     }
 }
 
@@ -165,10 +148,9 @@ impl Stage {
 
     /// One connection.
     fn measure(&mut self, way: Way, seconds: u32, stop: &AtomicBool) -> Result<Measured, String> {
-        let seconds = seconds.to_string();
-        let mut arguments = vec!["-c", MOBILE_CORE, "iperf3", "-c", address::GI_HOST, "-C", CONGESTION];
-        arguments.extend(["-J", "-t", &seconds]);
-        arguments.extend(matches!(way, Way::Down).then_some("-R"));
+        let of_client = iperf::arguments(address::GI_HOST, CONGESTION, way, seconds, 0);
+        let mut arguments = vec!["-c", MOBILE_CORE, "iperf3"];
+        arguments.extend(of_client.iter().map(String::as_str));
         let pid = self.processes.first().map_or(0, Process::pid);
         let before = gannet_rig::cpu_time_of(pid).map_err(text)?;
         let said = self.sgsn.output_unless(stop, "taskset", &arguments).map_err(text)?;
@@ -203,17 +185,8 @@ struct Measured {
 impl Measured {
     /// From what iperf3 says in JSON, and the GGSN's processor time.
     fn read(said: &str, spent: Duration) -> Result<Self, String> {
-        let said: Value = serde_json::from_str(said).map_err(|error| format!("iperf3: {error}"))?;
-        let received =
-            |field: &str| said.pointer(&format!("/end/sum_received/{field}")).and_then(Value::as_f64);
-        let (Some(bits), Some(octets)) = (received("bits_per_second"), received("bytes")) else {
-            let why = said.pointer("/error").and_then(Value::as_str).unwrap_or("no result");
-            return Err(format!("iperf3: {why}"));
-        };
-        if octets <= 0.0 {
-            return Err("iperf3: nothing has arrived".to_owned());
-        }
-        Ok(Self { mbps: bits / 1e6, ns_per_octet: spent.as_secs_f64() * 1e9 / octets })
+        let Carried { mbps, octets, .. } = Carried::read(said)?;
+        Ok(Self { mbps, ns_per_octet: spent.as_secs_f64() * 1e9 / octets })
     }
 }
 
@@ -318,18 +291,11 @@ impl core::fmt::Display for Measured {
 mod tests {
     use super::*;
 
-    const SAID: &str =
-        r#"{"end":{"sum_sent":{"bytes":9},"sum_received":{"bytes":1000000,"bits_per_second":8e6}}}"#;
-
     #[test]
-    fn what_iperf3_says_is_read_and_an_error_is_told() {
-        let measured = Measured::read(SAID, Duration::from_millis(3)).unwrap();
+    fn processor_time_counts_by_octet_that_has_arrived() {
+        let said = r#"{"end":{"sum_received":{"bytes":1000000,"bits_per_second":8e6}}}"#;
+        let measured = Measured::read(said, Duration::from_millis(3)).unwrap();
         assert_eq!(measured, Measured { mbps: 8.0, ns_per_octet: 3.0 });
-        let refused = Measured::read(r#"{"end":{},"error":"unable to connect"}"#, Duration::ZERO);
-        assert_eq!(refused.unwrap_err(), "iperf3: unable to connect");
-        assert!(Measured::read("Killed", Duration::ZERO).is_err());
-        let nothing = SAID.replace("1000000", "0");
-        assert!(Measured::read(&nothing, Duration::ZERO).unwrap_err().contains("nothing"));
     }
 
     /// A slower GGSN fails, and one that was not measured is not shown.

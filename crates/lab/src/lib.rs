@@ -5,6 +5,7 @@
 //! the same octets for the same seed; a real-time one states the machine.
 
 pub mod abm;
+pub mod bearer;
 pub mod busy;
 mod contexts;
 pub mod counters;
@@ -20,7 +21,9 @@ pub mod ggsn_tcp;
 pub mod hlr;
 pub mod http;
 pub mod interop;
+pub mod iperf;
 pub mod link;
+mod llc_end;
 pub mod load;
 pub mod losses;
 pub mod measure;

@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use gannet_lab::report::{Options, Report, Size};
-use gannet_lab::{edge, qos_cell, world};
+use gannet_lab::{bearer, edge, qos_cell, world};
 use std::path::{Path, PathBuf};
 
 fn holds(name: &str, run: fn(&Options) -> Result<Report, String>) {
@@ -47,4 +47,9 @@ fn edge_buffers_is_as_it_was() {
 #[test]
 fn edge_delay_is_as_it_was() {
     holds("edge-delay", edge::delay::run);
+}
+
+#[test]
+fn bearer_simulated_is_as_it_was() {
+    holds("bearer-simulated", bearer::simulated::run);
 }

@@ -54,8 +54,8 @@ impl UserPlaneConfig {
 
     fn terms(&self, role: LlcRole, sapi: Sapi, layer3: Option<Vec<u8>>) -> Terms {
         let least = self.sndcp.limits.segments_max.saturating_add(SEGMENTS_OF_ONE);
-        let options = Options { queue_max: self.options.queue_max.max(least), ..self.options };
         let link = self.links.of(sapi);
+        let options = Options { queue_max: self.options.queue_max.max(least), ..link.options(self.options) };
         Terms { options, windows: link.windows(role, sapi), shared: link.shared, layer3 }
     }
 }

@@ -1,25 +1,18 @@
 //! An SGSN's and a mobile's LLC, and a path between them in virtual time, over which one file goes down.
 
+use crate::llc_end::End;
 use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
-use gannet_machine::timers::TimerKey;
-use gannet_machine::trace::Quiet;
-use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::abm::{Options, Windows};
-use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, Terms};
+use gannet_proto::llc::{LlcOutput, LlcRole, Terms};
 use gannet_sim::link::{Fate, Link, LinkProfile};
 use gannet_sim::queue::EventQueue;
-use gannet_wire::id::{Sapi, Tlli};
 use gannet_wire::llc::{Control, Header};
 
 /// Octets of information in each I frame.
 pub(super) const UNIT_OCTETS: usize = 500;
 /// What the path carries downlink; uplink nothing waits.
 pub(super) const OCTETS_PER_S: u64 = 20_000;
-const SAPI: Sapi = Sapi::DATA3;
-const LLC: TimerKey = TimerKey { owner: 0, slot: 1, generation: 0 };
-/// More than both windows need.
-const FRAMES: usize = 1024;
 /// A transfer that takes longer has failed.
 const LONGEST: Duration = Duration::from_secs(100_000);
 
@@ -51,36 +44,6 @@ pub(super) struct Outcome {
     pub establishments: u32,
     /// How often it was given up, and layer 3 had it established again.
     pub given_up: u32,
-}
-
-/// One end.
-struct End {
-    around: Surroundings<Quiet>,
-    llc: LlcContext,
-    out: Batch<LlcOutput>,
-}
-
-impl End {
-    fn new(role: LlcRole, seed: u64) -> Self {
-        let mut llc = LlcContext::new(role);
-        llc.assign(Some(Tlli(0xc000_0001)), None, Ciphering::NONE);
-        llc.offer_abm(true);
-        Self { around: Surroundings::new(seed, FRAMES, Quiet::default()), llc, out: Batch::default() }
-    }
-
-    fn receive(&mut self, octets: &[u8]) -> Result<(), String> {
-        let frame = self.around.frames.copy_of(octets).ok_or("no frame is free")?;
-        self.llc.receive(&mut self.around.context(), None, frame, &mut self.out);
-        Ok(())
-    }
-
-    fn wake(&mut self, now: Instant) {
-        self.around.now = now;
-        while self.around.timers.pop_due(now).is_some() {
-            self.llc.wake(&mut self.around.context(), None, &mut self.out);
-            self.llc.arm(LLC, &mut self.around.timers);
-        }
-    }
 }
 
 struct Path {
@@ -152,8 +115,7 @@ impl Path {
     }
 
     fn establish(&mut self) {
-        let End { around, llc, out } = &mut self.sgsn;
-        llc.establish_request(&mut around.context(), SAPI, self.terms.clone(), out);
+        self.sgsn.establish(self.terms.clone());
     }
 
     /// Goes to the next moment at which something happens.
@@ -188,25 +150,22 @@ impl Path {
                 break;
             }
         }
-        self.sgsn.llc.arm(LLC, &mut self.sgsn.around.timers);
-        self.ms.llc.arm(LLC, &mut self.ms.around.timers);
+        self.sgsn.arm();
+        self.ms.arm();
         Ok(())
     }
 
     /// Gives the SGSN's LLC as much of the file as it takes.
     fn give(&mut self) -> Result<(), String> {
-        let End { around, llc, out } = &mut self.sgsn;
-        while self.given < self.units && llc.abm(SAPI).is_some_and(|abm| abm.room() > 0) {
+        while self.given < self.units && self.sgsn.has_room() {
             let mut unit = [0; UNIT_OCTETS];
             for (octet, of_number) in unit.iter_mut().zip(self.given.to_be_bytes()) {
                 *octet = of_number;
             }
-            let frame = around.frames.copy_of(&unit).ok_or("no frame is free")?;
             if self.confirmed == self.given {
                 self.standing_since = self.now;
             }
-            let taken = llc.data_request(&mut around.context(), SAPI, self.given, frame, out);
-            if taken.is_err() {
+            if !self.sgsn.give(self.given, &unit)? {
                 break;
             }
             self.given += 1;

@@ -9,6 +9,7 @@
 //! that is longer than a frame of Ethernet is dropped and counted.
 
 pub mod accuracy;
+pub mod medium;
 pub mod model;
 
 use accuracy::Accuracy;
@@ -18,6 +19,7 @@ use gannet_machine::frame::{Frame, FramePool};
 use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
 use gannet_rt::{PACKET_BATCH, PacketLayer, PacketSocket, finish_checksum, wait_for_packets};
+use medium::{Departure, Medium, Shared};
 use model::{Counts, Direction, Profile};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -35,6 +37,8 @@ pub struct Options {
     pub between: [String; 2],
     /// From the first to the second, and back.
     pub profiles: [Profile; 2],
+    /// One medium for both directions; the profiles say nothing of rate, overhead and limit then.
+    pub shared: Option<Shared>,
     /// The dice.
     pub seed: u64,
     /// How long; without it until it is told to stop.
@@ -111,7 +115,13 @@ impl Lane {
     }
 
     /// Takes what has arrived at `socket`; true where that was a full batch.
-    fn receive(&mut self, socket: &mut PacketSocket, spare: &mut Vec<Frame>, pool: &FramePool) -> bool {
+    fn receive(
+        &mut self,
+        socket: &mut PacketSocket,
+        spare: &mut Vec<Frame>,
+        pool: &FramePool,
+        mut medium: Option<(&mut Medium<Frame>, usize)>,
+    ) -> bool {
         while spare.len() < PACKET_BATCH
             && let Some(frame) = pool.alloc()
         {
@@ -135,7 +145,10 @@ impl Lane {
             }
             let at = if arrived.stamp_ns == 0 { now() } else { Instant(arrived.stamp_ns) };
             let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
-            self.direction.enter(at, octets, frame);
+            match &mut medium {
+                Some((medium, end)) => medium.enter(*end, at, octets, frame),
+                None => self.direction.enter(at, octets, frame),
+            }
         }
         count == PACKET_BATCH
     }
@@ -184,7 +197,12 @@ pub fn run(
     let pool = FramePool::new(options.frames.max(2 * PACKET_BATCH));
     let mut spare = Vec::with_capacity(PACKET_BATCH);
     let mut rng = Rng::seeded(options.seed);
-    let mut lanes = options.profiles.map(|profile| Lane::new(profile, rng.fork()));
+    let mut medium = options.shared.map(Medium::new);
+    let profiles = options.profiles.map(|profile| match options.shared {
+        Some(_) => Profile { rate: None, limit: None, ..profile },
+        None => profile,
+    });
+    let mut lanes = profiles.map(|profile| Lane::new(profile, rng.fork()));
     ready();
     let end = options.time.map(|time| now() + time);
     while !stop.load(Ordering::Relaxed) && end.is_none_or(|end| now() < end) {
@@ -192,8 +210,11 @@ pub fn run(
         let [there, back] = &mut lanes;
         there.send(b);
         back.send(a);
-        let more = there.receive(a, &mut spare, &pool) | back.receive(b, &mut spare, &pool);
-        let next = lanes.iter().filter_map(|lane| lane.direction.next_delivery()).chain(end).min();
+        let more = there.receive(a, &mut spare, &pool, medium.as_mut().map(|medium| (medium, 0)))
+            | back.receive(b, &mut spare, &pool, medium.as_mut().map(|medium| (medium, 1)));
+        let start = medium.as_mut().and_then(|medium| begin(medium, &mut lanes));
+        let next = lanes.iter().filter_map(|lane| lane.direction.next_delivery());
+        let next = next.chain(end).chain(start).min();
         let wait = next.map_or(LOOK_EVERY, |next| next.since(now()).min(LOOK_EVERY));
         if !more && wait > Duration::ZERO {
             let [a, b] = &sockets;
@@ -201,15 +222,32 @@ pub fn run(
         }
     }
     let mut results = Vec::new();
-    for ((lane, socket), way) in lanes.into_iter().zip(&sockets).zip([[first, second], [second, first]]) {
-        results.push(account(lane, socket, way));
+    let ways = [[first, second], [second, first]];
+    for (end, ((lane, socket), way)) in (0..).zip(lanes.into_iter().zip(&sockets).zip(ways)) {
+        let before = medium.as_ref().map_or((0, 0), |medium| medium.counts(end));
+        results.push(account(lane, socket, way, before));
     }
     let results = results.try_into().map_err(|_| "a link has two directions".to_owned())?;
     Ok(Account { results, preempting })
 }
 
-fn account(lane: Lane, socket: &PacketSocket, way: [&String; 2]) -> Result {
-    let counts = lane.direction.counts();
+/// Gives the frames that have begun to leave to their lanes. When the next one begins.
+fn begin(medium: &mut Medium<Frame>, lanes: &mut [Lane; 2]) -> Option<Instant> {
+    let now = now();
+    while let Some(Departure { end, at, octets, frame }) = medium.depart(now) {
+        if let Some(lane) = lanes.get_mut(end) {
+            lane.direction.enter(at, octets, frame);
+        }
+    }
+    medium.next_start()
+}
+
+/// `before` are frames that a medium has refused, and that waited for it.
+fn account(lane: Lane, socket: &PacketSocket, way: [&String; 2], before: (u64, u64)) -> Result {
+    let mut counts = lane.direction.counts();
+    let (refused_before, waiting) = before;
+    counts.entered += refused_before + waiting;
+    counts.refused += refused_before;
     let Counts { entered, refused, lost, delivered, .. } = counts;
     Result {
         way: way.map(Clone::clone),

@@ -235,6 +235,7 @@ impl Bed {
         let options = link::Options {
             between: ["m-near".to_owned(), "m-far".to_owned()],
             profiles: [profile; 2],
+            shared: None,
             seed: 1,
             time: None,
             frames: FRAMES,

@@ -4,7 +4,7 @@
 //! it what he has chosen. What nobody has chosen is neither proposed nor said, and holds as it was agreed before, at the
 //! beginning with the values of table 9; but m and k go together, and where one of them is chosen the other is said as table 9 has it.
 
-use super::Windows;
+use super::{Options, Retransmission, Timing, Windows};
 use crate::llc::LlcRole;
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::xid::Parameter;
@@ -27,6 +27,10 @@ pub struct LinkConfig {
     pub m: Option<(u16, u16)>,
     /// What unacknowledged mode has as well.
     pub shared: Shared,
+    /// What is sent again; it is not negotiated.
+    pub retransmission: Option<Retransmission>,
+    /// How long T201 runs; the same.
+    pub timing: Option<Timing>,
 }
 
 /// Parameters that stand beside those of unacknowledged mode.
@@ -51,6 +55,16 @@ impl Shared {
 }
 
 impl LinkConfig {
+    /// What is not negotiated: as chosen, and otherwise as in `usual`.
+    #[must_use]
+    pub fn options(&self, usual: Options) -> Options {
+        Options {
+            retransmission: self.retransmission.unwrap_or(usual.retransmission),
+            timing: self.timing.unwrap_or(usual.timing),
+            ..usual
+        }
+    }
+
     /// k and m as one end sees them; `None` where neither is chosen, and for a SAPI without acknowledged mode.
     #[must_use]
     pub fn windows(&self, role: LlcRole, sapi: Sapi) -> Option<Windows> {

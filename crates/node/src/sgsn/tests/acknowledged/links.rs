@@ -278,7 +278,7 @@ fn a_gap_is_told_with_its_mobile() {
 fn a_link_has_what_the_operators_of_both_ends_agree_to() {
     let chosen = |k, m, shared| {
         let mut config = UserPlaneConfig::default();
-        *config.links.of_mut(Sapi::DATA9).unwrap() = LinkConfig { k, m, shared };
+        *config.links.of_mut(Sapi::DATA9).unwrap() = LinkConfig { k, m, shared, ..LinkConfig::default() };
         config
     };
     let shared = Shared { n201_i: Some(1000), t200_tenths: Some(300), n200: Some(5) };

@@ -1,0 +1,261 @@
+//! Experiment `bearer-change`: what a TCP download notices of a change of bearer (Aschenbruck et al., section 5: future work there).
+//!
+//! The mobile has two bearers of Ethernet, the first of which it prefers. During a download the first is pulled out, and comes
+//! back later: once the old bearer is gone before the new one is used, once both are there.
+
+use super::bed::{Bed, Through};
+use super::configs::{BEARERS, Mode, Parameters};
+use super::line::{Conditions, Kind};
+use super::probe::{CONGESTION, Download};
+use super::text;
+use crate::demo::is_installed;
+use crate::measure::stats::Samples;
+use crate::report::{Cell, Options, Report, Size, Verdict, at_most};
+use crate::testbed;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+const PROGRAMS: [&str; 5] = ["ip", "ethtool", "iperf3", "ping", "timeout"];
+/// The longest pause that a change may make.
+const STALL_MOST_MS: f64 = 200.0;
+/// TCP finds its window, and what a change has done to it is over.
+const SETTLES_IN: Duration = Duration::from_secs(2);
+/// How long the mobile may take to use the other bearer.
+const CHANGED_WITHIN: Duration = Duration::from_secs(30);
+
+/// How a change comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// The bearer in use goes away.
+    Pulled,
+    /// The preferred one comes back.
+    Back,
+}
+
+impl Change {
+    const ALL: [Self; 2] = [Self::Pulled, Self::Back];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Pulled => "the bearer in use is pulled out",
+            Self::Back => "the preferred bearer is back",
+        }
+    }
+
+    /// The cell, and so the bearer, in which the mobile is then.
+    const fn cell(self) -> u64 {
+        match self {
+            Self::Pulled => 1,
+            Self::Back => 0,
+        }
+    }
+
+    const fn state_of_first(self) -> &'static str {
+        match self {
+            Self::Pulled => "down",
+            Self::Back => "up",
+        }
+    }
+}
+
+const fn rounds(size: Size) -> u32 {
+    match size {
+        Size::Quick => 2,
+        Size::Normal => 10,
+        Size::Full => 30,
+    }
+}
+
+/// The changes of one kind under one mode.
+#[derive(Debug)]
+struct Measured {
+    mode: Mode,
+    change: Change,
+    /// The longest time without new octets, from the change on.
+    stall_ms: Samples,
+    /// The same in the seconds before.
+    stall_before_ms: Samples,
+    /// Until the mobile used the other bearer.
+    took_ms: Samples,
+    /// Segments that TCP sent again.
+    again: Samples,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// A sentence for the person: this machine cannot do it, or a program has ended.
+pub fn run(options: &Options) -> Result<Report, String> {
+    let missing: Vec<&str> = PROGRAMS.into_iter().filter(|program| !is_installed(program)).collect();
+    if !missing.is_empty() {
+        return Err(format!("bearer-change needs {}: install Debian's packages", missing.join(", ")));
+    }
+    let stop = testbed::stop_on_signals().map_err(text)?;
+    testbed::remove_leftovers();
+    let kinds = [Kind::Ethernet; 2];
+    let mut bed = Bed::new("change", &options.out, &kinds, Conditions::NONE)?;
+    let nodes = bed.start_nodes(&Parameters::fitting(), &stop)?;
+    let mut all: Vec<Measured> = Vec::new();
+    for mode in Mode::BOTH {
+        let none = || Samples::NONE;
+        all.extend(Change::ALL.map(|change| Measured {
+            mode,
+            change,
+            stall_ms: none(),
+            stall_before_ms: none(),
+            took_ms: none(),
+            again: none(),
+        }));
+    }
+    let rounds = rounds(options.size);
+    for round in 0..rounds {
+        for mode in Mode::BOTH {
+            if options.progress {
+                eprintln!("bearer-change: round {} of {rounds}, {}", round + 1, mode.name());
+            }
+            download(&mut bed, mode, &mut all, &stop).map_err(|why| format!("{}: {why}", mode.name()))?;
+        }
+    }
+    // What a line could not give to a device that was pulled out is no error of the line.
+    bed.end_nodes(&nodes);
+    drop(bed);
+    let mut report = Report::here("bearer-change", options);
+    report.parameter("bearers", format!("two of {}", Kind::Ethernet.name()));
+    report.parameter("congestion control", CONGESTION);
+    report.parameter("downloads", format!("{rounds} in each mode, with both changes in each"));
+    report.cells = all.iter().map(cell).collect();
+    report.verdicts = all.iter().flat_map(verdicts).collect();
+    Ok(report)
+}
+
+/// One download with all changes.
+fn download(bed: &mut Bed, mode: Mode, all: &mut [Measured], stop: &AtomicBool) -> Result<(), String> {
+    let through = Through::Gprs(mode);
+    settle(bed, Change::Back.cell(), stop)?;
+    let mut running = Download::start(bed.network(), through.host(), bed.phone())?;
+    pause(SETTLES_IN, stop)?;
+    let mut happened = Vec::new();
+    for change in Change::ALL {
+        let [first, _] = BEARERS;
+        let (began, before) = (Instant::now(), bed.segments_sent_again()?);
+        bed.network().ip(&["link", "set", first, change.state_of_first()]).map_err(text)?;
+        settle(bed, change.cell(), stop)?;
+        let took = began.elapsed();
+        pause(SETTLES_IN, stop)?;
+        happened.push((change, began, took, Instant::now(), bed.segments_sent_again()? - before));
+    }
+    let arrivals = running.end()?;
+    for (change, began, took, ended, again) in happened {
+        let Some(of) = all.iter_mut().find(|of| of.mode == mode && of.change == change) else { continue };
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        of.stall_ms.push(ms(longest_pause(&arrivals, began, ended)));
+        let settled = began.checked_sub(SETTLES_IN / 2).unwrap_or(began);
+        of.stall_before_ms.push(ms(longest_pause(&arrivals, settled, began)));
+        of.took_ms.push(ms(took));
+        of.again.push(again);
+    }
+    Ok(())
+}
+
+/// Waits until the mobile is in this cell.
+fn settle(bed: &mut Bed, cell: u64, stop: &AtomicBool) -> Result<(), String> {
+    let until = Instant::now() + CHANGED_WITHIN;
+    while bed.cell_of_mobile()? != Some(cell) {
+        bed.check()?;
+        if Instant::now() > until {
+            return Err(format!("the mobile is not in cell {cell} after {} s", CHANGED_WITHIN.as_secs()));
+        }
+        pause(Duration::from_millis(10), stop)?;
+    }
+    Ok(())
+}
+
+fn pause(time: Duration, stop: &AtomicBool) -> Result<(), String> {
+    std::thread::sleep(time);
+    if stop.load(Relaxed) { Err("interrupted".to_owned()) } else { Ok(()) }
+}
+
+/// The longest time between two arrivals of which one is within these moments, and from the last to the second moment.
+fn longest_pause(arrivals: &[Instant], from: Instant, until: Instant) -> Duration {
+    let mut last = from;
+    let mut longest = Duration::ZERO;
+    for at in arrivals.iter().filter(|at| **at > from && **at <= until) {
+        longest = longest.max(*at - last);
+        last = *at;
+    }
+    longest.max(until.saturating_duration_since(last))
+}
+
+fn cell(of: &Measured) -> Cell {
+    let axis = [("mode", json!(of.mode.name())), ("change", json!(of.change.name()))];
+    let metrics = [
+        ("longest_pause_ms".to_owned(), of.stall_ms.json()),
+        ("longest_pause_before_ms".to_owned(), of.stall_before_ms.json()),
+        ("change_took_ms".to_owned(), of.took_ms.json()),
+        ("segments_sent_again".to_owned(), of.again.json()),
+    ];
+    Cell::new(axis, metrics)
+}
+
+/// In unacknowledged mode what was on its way is lost, and that is reported; so is what a pulled bearer takes.
+fn verdicts(of: &Measured) -> [Verdict; 2] {
+    let is_claimed = of.mode == Mode::Acknowledged && of.change == Change::Back;
+    let of_pause = of.stall_ms.max();
+    let of_again = of.again.max();
+    let name = |what: &str| format!("{what}, {}, {}", of.change.name(), of.mode.name());
+    let goal = |goal: &str| if is_claimed { goal.to_owned() } else { "reported".to_owned() };
+    let most = |most: f64| if is_claimed { most } else { f64::INFINITY };
+    [
+        Verdict {
+            name: name("longest pause"),
+            means: "The longest time without new octets of a download from the change on, of all changes; in the second before, \
+                    their longest."
+                .to_owned(),
+            paper: None,
+            ours: format!("{of_pause:.0} ms; {:.0} ms before", of.stall_before_ms.max()),
+            goal: goal("< 200 ms"),
+            holds: at_most(of_pause, most(STALL_MOST_MS)),
+        },
+        Verdict {
+            name: name("segments lost"),
+            means: "Segments that TCP sent again from the change on, of the change with most of them.".to_owned(),
+            paper: None,
+            ours: format!("{of_again:.0}; median {:.0}", of.again.median()),
+            goal: goal("0"),
+            holds: at_most(of_again, most(0.0)),
+        },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_counts_also_at_both_ends() {
+        let begun = Instant::now();
+        let at = |ms| begun + Duration::from_millis(ms);
+        let arrivals = [10, 20, 150, 160].map(at);
+        let pause = |from, until| longest_pause(&arrivals, at(from), at(until)).as_millis();
+        assert_eq!((pause(0, 170), pause(15, 149), pause(25, 170), pause(155, 400)), (130, 129, 125, 240));
+        assert_eq!(longest_pause(&[], at(0), at(7)), Duration::from_millis(7));
+    }
+
+    #[test]
+    fn only_acknowledged_mode_with_both_bearers_there_claims_something() {
+        let of = |mode, change, pause: f64| Measured {
+            mode,
+            change,
+            stall_ms: [10.0, pause].into_iter().collect(),
+            stall_before_ms: Samples::NONE,
+            took_ms: Samples::NONE,
+            again: [0.0, 1.0].into_iter().collect(),
+        };
+        let holds = |mode, change, pause| verdicts(&of(mode, change, pause)).map(|row| row.holds);
+        assert_eq!(holds(Mode::Acknowledged, Change::Back, 201.0), [Some(false), Some(false)]);
+        assert_eq!(holds(Mode::Acknowledged, Change::Back, 199.0), [Some(true), Some(false)]);
+        assert_eq!(holds(Mode::Unacknowledged, Change::Back, 900.0), [Some(true), Some(true)]);
+        assert_eq!(holds(Mode::Acknowledged, Change::Pulled, f64::NAN), [Some(true), Some(true)]);
+    }
+}

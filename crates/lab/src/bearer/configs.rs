@@ -1,0 +1,183 @@
+//! Parameters of LLC that stand side by side, and the configuration files of the four nodes.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The bearers in the mobile's namespace, and in the network's; the first is preferred.
+pub const BEARERS: [&str; 2] = ["eth0", "eth1"];
+/// Addresses of both on the plain bearer.
+pub const PHONE: &str = "198.18.1.1";
+/// The same of the network.
+pub const NETWORK: &str = "198.18.1.2";
+/// The GGSN's device, and its address.
+pub const GGSN_DEVICE: &str = "apn0";
+const GGSN_NETWORK: &str = "198.51.100.0/24";
+const GGSN_ADDRESS: &str = "198.51.100.1/24";
+/// Nodes of the network talk over the loopback device.
+const SGSN: &str = "127.0.0.3";
+
+/// How N-PDUs go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// UI frames.
+    Unacknowledged,
+    /// I frames.
+    Acknowledged,
+}
+
+impl Mode {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::Unacknowledged, Self::Acknowledged];
+
+    /// Its name, also in the configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unacknowledged => "unacknowledged",
+            Self::Acknowledged => "acknowledged",
+        }
+    }
+
+    /// The device of its context.
+    pub const fn device(self) -> &'static str {
+        match self {
+            Self::Unacknowledged => "un0",
+            Self::Acknowledged => "ack0",
+        }
+    }
+
+    /// The address behind the GGSN to which this context leads.
+    pub const fn host(self) -> &'static str {
+        match self {
+            Self::Unacknowledged => "203.0.113.1",
+            Self::Acknowledged => "203.0.113.2",
+        }
+    }
+
+    const fn context(self) -> &'static str {
+        match self {
+            Self::Unacknowledged => "un",
+            Self::Acknowledged => "ack",
+        }
+    }
+}
+
+/// Parameters of both ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameters {
+    /// For a person, and for files.
+    pub name: String,
+    /// Lines about LLC, the same in SGSN and mobile.
+    pub llc: String,
+    /// Longest packet of the devices, in octets.
+    pub mtu: u16,
+}
+
+impl Parameters {
+    /// Table 9 of 04.64 clause 8.9 [44.064]; a lost frame and all behind it are sent again after T200. An Ethernet device
+    /// takes 1500 octets where nobody says otherwise.
+    pub fn standard() -> Self {
+        let llc = " llc n201-u 500\n llc sapi 3 retransmission go-back-n\n llc sapi 3 timer t200\n";
+        Self { name: "standard".to_owned(), llc: llc.to_owned(), mtu: 1500 }
+    }
+
+    /// Those that fit the bearer: no packet in two pieces, the longest window, what is lost alone sent again by the measured
+    /// round trip.
+    pub fn fitting() -> Self {
+        let llc = " llc n201-u 1486\n llc sapi 3 n201-i 1485\n llc sapi 3 window downlink 255 uplink 255\n \
+                   llc sapi 3 buffer downlink 24320 uplink 24320\n llc sapi 3 t200 10\n";
+        Self { name: "fitting".to_owned(), llc: llc.to_owned(), mtu: 1482 }
+    }
+}
+
+/// For `gannet ggsn`.
+pub fn ggsn(state: &Path) -> String {
+    format!(
+        "ggsn ggsn0
+ gtp state-dir {}
+ gtp bind-ip 127.0.0.2
+ apn internet
+  gtpu-mode tun
+  tun-device {GGSN_DEVICE}
+  type-support v4
+  ip prefix dynamic {GGSN_NETWORK}
+  ip ifconfig {GGSN_ADDRESS}
+  no shutdown
+ default-apn internet
+ no shutdown ggsn
+line vty
+ no login
+ bind 127.0.0.2
+",
+        state.display()
+    )
+}
+
+/// For `gannet sgsn`. It does not poll: it shares two cores with all others.
+pub fn sgsn(state: &Path, parameters: &Parameters) -> String {
+    format!(
+        "sgsn
+ gtp state-dir {}
+ gtp local-ip 127.0.0.1
+ ggsn 0 remote-ip 127.0.0.2
+ auth-policy accept-all
+ policing off
+ busy-poll off
+{}ns
+ bind udp local
+  listen {SGSN} 23000
+  accept-ipaccess
+bssgp
+line vty
+ no login
+ bind {SGSN}
+",
+        state.display(),
+        parameters.llc
+    )
+}
+
+/// For `gannet ap`, with a cell for each bearer. The SGSN is told of more than the bearer carries: what waits is to wait before
+/// the bearer, as without GPRS.
+pub fn access_point(bearers: &[&str]) -> String {
+    let lines = bearers.iter().fold(String::new(), |mut lines, bearer| {
+        let _ = writeln!(lines, " bearer ethernet {bearer}");
+        lines
+    });
+    format!(
+        "ap
+ remote-ip {SGSN}
+ remote-port 23000
+ local-ip 127.0.0.4
+ cells {}
+{lines} radio downlink 500000000 uplink 500000000
+ flow-control cell bmax 6553500
+ flow-control ms bmax 6553500 rate 500000000
+line vty
+ no login
+ bind 127.0.0.4
+",
+        bearers.len()
+    )
+}
+
+/// For `gannet ms`: one mobile with a context in each mode.
+pub fn mobile_station(socket: &Path, bearers: &[&str], parameters: &Parameters) -> String {
+    let mut config = format!("ms\n ctl socket {}\n", socket.display());
+    for (number, bearer) in (1..).zip(bearers) {
+        let _ = write!(config, " bearer ethernet {bearer}\n cell 001 01 1 0 {number}\n");
+    }
+    config.push_str(" bearer hysteresis 100 hold 200\n apn internet\n");
+    config.push_str(&parameters.llc);
+    for mode in Mode::BOTH {
+        let _ = write!(
+            config,
+            " context {}\n  mode {}\n  mtu {}\n  route {}/32\n",
+            mode.context(),
+            mode.name(),
+            parameters.mtu,
+            mode.host()
+        );
+    }
+    config.push_str("line vty\n no login\n");
+    config
+}
