@@ -4,6 +4,8 @@
 
 mod adaptation;
 mod air;
+mod attacks;
+mod crowd;
 mod world;
 
 use core::net::{Ipv4Addr, Ipv6Addr};
