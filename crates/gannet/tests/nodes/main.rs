@@ -19,6 +19,7 @@ mod link;
 mod load;
 mod memory;
 mod mobile_station;
+mod ms_chapter;
 mod operation;
 mod osmocom;
 mod recording;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
                 load::CASES,
                 memory::CASES,
                 mobile_station::CASES,
+                ms_chapter::CASES,
                 osmocom::CASES,
                 recording::CASES,
                 shaping::CASES,
