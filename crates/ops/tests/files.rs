@@ -7,7 +7,7 @@ use gannet_ops::config::ms;
 use gannet_ops::config::sgsn::{GmmTimer, SgsnConfig};
 use gannet_ops::{Bss, Ggsn, MobileStation, Sgsn, config};
 use gannet_proto::auth::cards::Cards;
-use gannet_proto::llc::abm::{LinkConfig, LinksConfig, Shared};
+use gannet_proto::llc::abm::{LinkConfig, LinksConfig, Retransmission, Shared, Timing};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
 use gannet_wire::id::Sapi;
 
@@ -500,13 +500,17 @@ fn what_is_chosen_of_links_is_written_back() {
     fn check<E: Element>(node: &str, links: impl Fn(&E::Config) -> LinksConfig) {
         assert_eq!(links(&round_trip::<E>(node)), LinksConfig::default());
         let said = " llc sapi 3 window downlink 255 uplink 1\n llc sapi 3 buffer downlink 24320 uplink 9\n llc sapi 3 n201-i 140\n \
-                    llc sapi 3 t200 1\n llc sapi 3 n200 15\n llc sapi 11 buffer downlink 0 uplink 0\n llc sapi 11 t200 4095\n";
+                    llc sapi 3 t200 1\n llc sapi 3 n200 15\n llc sapi 3 retransmission go-back-n\n llc sapi 3 t201 fixed\n \
+                    llc sapi 11 buffer downlink 0 uplink 0\n llc sapi 11 t200 4095\n llc sapi 11 retransmission selective\n \
+                    llc sapi 11 t201 adaptive\n";
         let config = round_trip::<E>(&format!("{node}\n{said}"));
         assert!(config::write::<E>(&config).contains(said));
         let shared = Shared { n201_i: Some(140), t200_tenths: Some(1), n200: Some(15) };
-        let three = LinkConfig { k: Some((255, 1)), m: Some((24_320, 9)), shared };
+        let (retransmission, timing) = (Some(Retransmission::GoBackN), Some(Timing::Fixed));
+        let three = LinkConfig { k: Some((255, 1)), m: Some((24_320, 9)), shared, retransmission, timing };
         let shared = Shared { t200_tenths: Some(4095), ..Shared::default() };
-        let eleven = LinkConfig { k: None, m: Some((0, 0)), shared };
+        let (retransmission, timing) = (Some(Retransmission::Selective), Some(Timing::Adaptive));
+        let eleven = LinkConfig { k: None, m: Some((0, 0)), shared, retransmission, timing };
         assert_eq!([3, 11].map(|sapi| links(&config).of(Sapi(sapi))), [three, eleven]);
         let config = round_trip::<E>(&format!("{node}\n{said} no llc sapi 3\n no llc sapi 11\n"));
         assert_eq!(links(&config), LinksConfig::default());
@@ -517,6 +521,7 @@ fn what_is_chosen_of_links_is_written_back() {
             ("3 t200 4096", "from 1 to 4095"),
             ("3 n200 16", "from 1 to 15"),
             ("7 n200 3", "must be 3, 5, 9 or 11"),
+            ("3 t201 slow", "must be adaptive or fixed"),
         ] {
             let problem = problem::<E>(&format!("{node}\n llc sapi {wrong}\n"));
             let line = format!("x.cfg:{}: ", node.lines().count() + 1);
@@ -525,6 +530,7 @@ fn what_is_chosen_of_links_is_written_back() {
     }
     check::<Sgsn>("sgsn\n gtp local-ip 10.0.0.1", |config| config.links);
     check::<Bss>("bss", |config| config.fleet.links);
+    check::<MobileStation>("ms\n bearer ethernet eth0", |config| config.fleet.links);
 }
 
 /// What osmo-sgsn takes and has no meaning here is taken, and said.

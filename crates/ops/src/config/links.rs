@@ -3,7 +3,7 @@
 use super::ConfigText;
 use crate::config::Element;
 use crate::grammar::{Action, CommandError, Edit, Grammar, Node};
-use gannet_proto::llc::abm::{LinkConfig, LinksConfig};
+use gannet_proto::llc::abm::{LinkConfig, LinksConfig, Retransmission, Timing};
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::xid::Parameter;
 
@@ -67,11 +67,42 @@ where
             Ok(())
         }),
     );
+    install_own(&mut add, sapi);
     add(
         "no llc sapi (3|5|9|11)",
         &format!("Take back\n{sapi}"),
         Action::Set(|edit| {
             *link(edit)? = LinkConfig::default();
+            Ok(())
+        }),
+    );
+}
+
+/// What is not negotiated.
+fn install_own<E: Element>(add: &mut impl FnMut(&'static str, &str, Action<E>), sapi: &str)
+where
+    E::Config: HasLinks,
+{
+    add(
+        "llc sapi (3|5|9|11) retransmission (selective|go-back-n)",
+        &format!(
+            "{sapi}\nI frames that are sent again when one is missing\nThe missing one\nThe missing one and all behind it"
+        ),
+        Action::Set(|edit| {
+            let is_selective = edit.args.text(1) == "selective";
+            link(edit)?.retransmission =
+                Some(if is_selective { Retransmission::Selective } else { Retransmission::GoBackN });
+            Ok(())
+        }),
+    );
+    add(
+        "llc sapi (3|5|9|11) t201 (adaptive|fixed)",
+        &format!(
+            "{sapi}\nT201: how long an acknowledgement is waited for\nAs the measured round trips suggest\nAs long as T200"
+        ),
+        Action::Set(|edit| {
+            let is_fixed = edit.args.text(1) == "fixed";
+            link(edit)?.timing = Some(if is_fixed { Timing::Fixed } else { Timing::Adaptive });
             Ok(())
         }),
     );
@@ -96,7 +127,7 @@ fn units<C>(edit: &Edit<'_, C>, place: usize) -> Result<u16, CommandError> {
 
 /// Writes what is chosen.
 pub(crate) fn write(links: &LinksConfig, text: &mut ConfigText) {
-    for (sapi, LinkConfig { k, m, shared }) in links.iter() {
+    for (sapi, LinkConfig { k, m, shared, retransmission, timing }) in links.iter() {
         if let Some((down, up)) = k {
             text.line(format_args!("llc sapi {sapi} window downlink {down} uplink {up}"));
         }
@@ -111,6 +142,20 @@ pub(crate) fn write(links: &LinksConfig, text: &mut ConfigText) {
         }
         if let Some(count) = shared.n200 {
             text.line(format_args!("llc sapi {sapi} n200 {count}"));
+        }
+        match retransmission {
+            Some(Retransmission::Selective) => {
+                text.line(format_args!("llc sapi {sapi} retransmission selective"));
+            }
+            Some(Retransmission::GoBackN) => {
+                text.line(format_args!("llc sapi {sapi} retransmission go-back-n"));
+            }
+            None => {}
+        }
+        match timing {
+            Some(Timing::Adaptive) => text.line(format_args!("llc sapi {sapi} t201 adaptive")),
+            Some(Timing::Fixed) => text.line(format_args!("llc sapi {sapi} t201 fixed")),
+            None => {}
         }
     }
 }
