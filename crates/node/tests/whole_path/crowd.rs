@@ -149,7 +149,7 @@ fn two_hundred_mobiles_of_one_host_live_for_an_hour() {
         }
         let is_quiet = second - changed_s < QUIET_S;
         for turn in 0..4 {
-            let who = (second * 4 + turn) as usize * 7 % crowd.contexts.len();
+            let who = usize::try_from(second * 4 + turn).unwrap() * 7 % crowd.contexts.len();
             let context = crowd.contexts[who];
             if is_acknowledged(context.0) || !is_quiet {
                 crowd.send(context);
