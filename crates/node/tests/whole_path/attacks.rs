@@ -48,13 +48,13 @@ impl Victim {
     }
 
     /// Octets arrive at the access point, as if from the host of the mobiles.
-    fn to_network(&mut self, octets: &[u8]) {
+    fn reach_network(&mut self, octets: &[u8]) {
         self.world.aps[0].datagram(bearer_port(0), host_at(Medium::Ethernet), octets);
         self.world.pass(1000);
     }
 
     /// Octets arrive at the mobiles, as if from the access point.
-    fn to_mobile(&mut self, octets: &[u8]) {
+    fn reach_mobile(&mut self, octets: &[u8]) {
         self.world.ms.datagram(ms::bearer_port(0), ap_at(Medium::Ethernet, 0), octets);
         self.world.pass(1000);
     }
@@ -114,7 +114,7 @@ fn a_bit_of_user_data_is_turned() {
         victim.world.wires[0].up.is_cut = false;
         assert!(victim.world.from_ggsn.is_empty());
         turn_a_bit(&mut pdu);
-        victim.to_network(&pdu);
+        victim.reach_network(&pdu);
         let mut changed = up;
         *changed.last_mut().unwrap() ^= 1;
         let came = core::mem::take(&mut victim.world.from_ggsn);
@@ -135,7 +135,7 @@ fn sabm_disc_and_dm_of_a_stranger() {
             let ended = |victim: &Victim| victim.world.ms.machine.stats().links_ended;
             assert_eq!(ended(&victim), 0);
             let forged = victim.forged(&Message::LlPdu(&frame));
-            victim.to_mobile(&forged);
+            victim.reach_mobile(&forged);
             let answers = victim.world.heard.take().unwrap();
             let is_u =
                 |pdu: &[u8]| pdu[0] & 0x1f == 1 && pdu.get(HEADER_LEN + 1).is_some_and(|c| c >> 5 == 7);
@@ -154,7 +154,7 @@ fn a_message_of_gmm_of_a_stranger() {
     for has_keys in [false, true] {
         let mut victim = Victim::new(has_keys, false);
         let forged = victim.forged(&Message::LlPdu(&frame));
-        victim.to_mobile(&forged);
+        victim.reach_mobile(&forged);
         let is_detached = |event: &MsEvent| matches!(event, MsEvent::Detached { mobile: 0, .. });
         assert_eq!(victim.world.events.iter().any(is_detached), !has_keys);
         victim.assert_stopped(Drop::AdaptUnauthenticated, 1);
@@ -167,7 +167,7 @@ fn a_suspension_by_a_stranger() {
         let mut victim = Victim::new(has_keys, false);
         let rai = victim.world.cell_of(0).unwrap().rai;
         let forged = victim.forged(&Message::Suspend(Suspend { rai }));
-        victim.to_network(&forged);
+        victim.reach_network(&forged);
         let down = victim.world.down(victim.address, 100);
         victim.world.pass(1000);
         let came = core::mem::take(&mut victim.world.from_ms);
@@ -181,7 +181,7 @@ fn a_release_by_a_stranger() {
     for has_keys in [false, true] {
         let mut victim = Victim::new(has_keys, false);
         let forged = victim.forged(&Message::Release(Release { cause: ReleaseCause::NoRoom }));
-        victim.to_mobile(&forged);
+        victim.reach_mobile(&forged);
         assert_eq!(victim.world.cell_of(0).is_none(), !has_keys, "it is sent away");
         victim.assert_stopped(Drop::AdaptUnauthenticated, 1);
     }
@@ -197,7 +197,7 @@ fn a_packet_is_repeated() {
             victim.send_up(octets);
         }
         victim.world.from_ggsn.clear();
-        victim.to_network(&pdu);
+        victim.reach_network(&pdu);
         let came = core::mem::take(&mut victim.world.from_ggsn);
         assert_eq!(came == [first], !has_keys, "{came:?}");
         victim.assert_stopped(Drop::AdaptReplayed, 1);
