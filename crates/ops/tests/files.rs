@@ -1,5 +1,6 @@
 //! Configuration files: those of Osmocom's daemons load unchanged, what is written is read back, and errors say where.
 
+use gannet_machine::time::Duration;
 use gannet_ops::config::Element;
 use gannet_ops::config::ReporterKind;
 use gannet_ops::config::ggsn::GgsnConfig;
@@ -500,17 +501,21 @@ fn what_is_chosen_of_links_is_written_back() {
     fn check<E: Element>(node: &str, links: impl Fn(&E::Config) -> LinksConfig) {
         assert_eq!(links(&round_trip::<E>(node)), LinksConfig::default());
         let said = " llc sapi 3 window downlink 255 uplink 1\n llc sapi 3 buffer downlink 24320 uplink 9\n llc sapi 3 n201-i 140\n \
-                    llc sapi 3 t200 1\n llc sapi 3 n200 15\n llc sapi 3 retransmission go-back-n\n llc sapi 3 t201 fixed\n \
-                    llc sapi 11 buffer downlink 0 uplink 0\n llc sapi 11 t200 4095\n llc sapi 11 retransmission selective\n \
-                    llc sapi 11 t201 adaptive\n";
+                    llc sapi 3 t200 1\n llc sapi 3 n200 15\n llc sapi 11 buffer downlink 0 uplink 0\n llc sapi 11 t200 4095\n \
+                    llc sapi 11 retransmission go-back-n\n llc sapi 11 timer ms 10\n";
         let config = round_trip::<E>(&format!("{node}\n{said}"));
         assert!(config::write::<E>(&config).contains(said));
         let shared = Shared { n201_i: Some(140), t200_tenths: Some(1), n200: Some(15) };
-        let (retransmission, timing) = (Some(Retransmission::GoBackN), Some(Timing::Fixed));
-        let three = LinkConfig { k: Some((255, 1)), m: Some((24_320, 9)), shared, retransmission, timing };
+        let usual = LinkConfig::default();
+        let three = LinkConfig { k: Some((255, 1)), m: Some((24_320, 9)), shared, ..usual };
         let shared = Shared { t200_tenths: Some(4095), ..Shared::default() };
-        let (retransmission, timing) = (Some(Retransmission::Selective), Some(Timing::Adaptive));
-        let eleven = LinkConfig { k: None, m: Some((0, 0)), shared, retransmission, timing };
+        let eleven = LinkConfig {
+            m: Some((0, 0)),
+            shared,
+            retransmission: Some(Retransmission::GoBackN),
+            timing: Some(Timing::Chosen(Duration::from_millis(10))),
+            ..usual
+        };
         assert_eq!([3, 11].map(|sapi| links(&config).of(Sapi(sapi))), [three, eleven]);
         let config = round_trip::<E>(&format!("{node}\n{said} no llc sapi 3\n no llc sapi 11\n"));
         assert_eq!(links(&config), LinksConfig::default());
@@ -520,8 +525,9 @@ fn what_is_chosen_of_links_is_written_back() {
             ("3 n201-i 139", "from 140 to 1520"),
             ("3 t200 4096", "from 1 to 4095"),
             ("3 n200 16", "from 1 to 15"),
+            ("3 timer ms 0", "from 1 to 60000"),
+            ("3 retransmission none", "selective"),
             ("7 n200 3", "must be 3, 5, 9 or 11"),
-            ("3 t201 slow", "must be adaptive or fixed"),
         ] {
             let problem = problem::<E>(&format!("{node}\n llc sapi {wrong}\n"));
             let line = format!("x.cfg:{}: ", node.lines().count() + 1);

@@ -3,6 +3,7 @@
 use super::ConfigText;
 use crate::config::Element;
 use crate::grammar::{Action, CommandError, Edit, Grammar, Node};
+use gannet_machine::time::Duration;
 use gannet_proto::llc::abm::{LinkConfig, LinksConfig, Retransmission, Timing};
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::xid::Parameter;
@@ -13,6 +14,10 @@ pub(crate) trait HasLinks {
     fn links_mut(&mut self) -> &mut LinksConfig;
 }
 
+/// Help for the words before those of a parameter.
+const SAPI_HELP: &str =
+    "LLC\nA link of acknowledged mode\nUser data 1\nUser data 2\nUser data 3\nUser data 4";
+
 /// The commands, in this node.
 pub(crate) fn install<E: Element>(grammar: &mut Grammar<E>, node: Node)
 where
@@ -20,7 +25,7 @@ where
 {
     let mut add =
         |pattern: &'static str, help: &str, action: Action<E>| grammar.add(&[node], pattern, help, action);
-    let sapi = "LLC\nA link of acknowledged mode\nUser data 1\nUser data 2\nUser data 3\nUser data 4";
+    let sapi = SAPI_HELP;
     let both =
         |what: &str, unit: &str| format!("{sapi}\n{what}\nTo the mobile\n{unit}\nFrom the mobile\n{unit}");
     add(
@@ -67,7 +72,6 @@ where
             Ok(())
         }),
     );
-    install_own(&mut add, sapi);
     add(
         "no llc sapi (3|5|9|11)",
         &format!("Take back\n{sapi}"),
@@ -76,33 +80,44 @@ where
             Ok(())
         }),
     );
+    install_own(grammar, node);
 }
 
-/// What is not negotiated.
-fn install_own<E: Element>(add: &mut impl FnMut(&'static str, &str, Action<E>), sapi: &str)
+/// Those about what only this end knows.
+fn install_own<E: Element>(grammar: &mut Grammar<E>, node: Node)
 where
     E::Config: HasLinks,
 {
+    let mut add =
+        |pattern: &'static str, help: &str, action: Action<E>| grammar.add(&[node], pattern, help, action);
+    let sapi = SAPI_HELP;
+    let again = "What is sent again where a frame is missing; the peer is not asked\nWhat is missing\nThat, and all behind it";
     add(
         "llc sapi (3|5|9|11) retransmission (selective|go-back-n)",
-        &format!(
-            "{sapi}\nI frames that are sent again when one is missing\nThe missing one\nThe missing one and all behind it"
-        ),
+        &format!("{sapi}\n{again}"),
         Action::Set(|edit| {
             let is_selective = edit.args.text(1) == "selective";
-            link(edit)?.retransmission =
-                Some(if is_selective { Retransmission::Selective } else { Retransmission::GoBackN });
+            let chosen = if is_selective { Retransmission::Selective } else { Retransmission::GoBackN };
+            link(edit)?.retransmission = Some(chosen);
+            Ok(())
+        }),
+    );
+    let timer = "T201, how long an acknowledgement is waited for: at most T200";
+    add(
+        "llc sapi (3|5|9|11) timer (adaptive|t200)",
+        &format!("{sapi}\n{timer}\nBy the measured round trips\nAs long as T200"),
+        Action::Set(|edit| {
+            let is_adaptive = edit.args.text(1) == "adaptive";
+            link(edit)?.timing = Some(if is_adaptive { Timing::Adaptive } else { Timing::Fixed });
             Ok(())
         }),
     );
     add(
-        "llc sapi (3|5|9|11) t201 (adaptive|fixed)",
-        &format!(
-            "{sapi}\nT201: how long an acknowledgement is waited for\nAs the measured round trips suggest\nAs long as T200"
-        ),
+        "llc sapi (3|5|9|11) timer ms <1-60000>",
+        &format!("{sapi}\n{timer}\nAlways so long\nMilliseconds"),
         Action::Set(|edit| {
-            let is_fixed = edit.args.text(1) == "fixed";
-            link(edit)?.timing = Some(if is_fixed { Timing::Fixed } else { Timing::Adaptive });
+            let ms: u16 = edit.args.value(1)?;
+            link(edit)?.timing = Some(Timing::Chosen(Duration::from_millis(ms.into())));
             Ok(())
         }),
     );
@@ -153,8 +168,11 @@ pub(crate) fn write(links: &LinksConfig, text: &mut ConfigText) {
             None => {}
         }
         match timing {
-            Some(Timing::Adaptive) => text.line(format_args!("llc sapi {sapi} t201 adaptive")),
-            Some(Timing::Fixed) => text.line(format_args!("llc sapi {sapi} t201 fixed")),
+            Some(Timing::Adaptive) => text.line(format_args!("llc sapi {sapi} timer adaptive")),
+            Some(Timing::Fixed) => text.line(format_args!("llc sapi {sapi} timer t200")),
+            Some(Timing::Chosen(Duration(ns))) => {
+                text.line(format_args!("llc sapi {sapi} timer ms {}", ns / 1_000_000));
+            }
             None => {}
         }
     }

@@ -288,7 +288,7 @@ impl Bench {
             out: Batch::default(),
             model: Model::new(match timing {
                 Timing::Adaptive => T200 * u64::from(N200),
-                Timing::Fixed => T200 * (u64::from(N200) + 1),
+                Timing::Fixed | Timing::Chosen(_) => T200 * (u64::from(N200) + 1),
             }),
         }
     }

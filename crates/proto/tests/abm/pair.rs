@@ -328,7 +328,7 @@ pub fn patience(end: &End) -> Duration {
     let (tenths, n200) = end.llc.t200_n200(SAPI);
     let times = match end.terms.options.timing {
         Timing::Adaptive => n200,
-        Timing::Fixed => n200 + 1,
+        Timing::Fixed | Timing::Chosen(_) => n200 + 1,
     };
     Duration::from_millis(u64::from(tenths) * 100) * u64::from(times)
 }

@@ -26,6 +26,44 @@ enum Known {
     Hundredths(u64),
 }
 
+#[test]
+fn a_chosen_t201_asks_after_its_time_and_gives_up_when_t200_says_so() {
+    let chosen = Duration::from_millis(10);
+    for retransmission in [Retransmission::Selective, Retransmission::GoBackN] {
+        let options = Options { retransmission, timing: Timing::Chosen(chosen), ..Options::default() };
+        let mut pair = established(options, (10, 2), Known::Hundredths(1));
+        let begun = pair.now;
+        let end = &mut pair.sgsn;
+        end.offered = 3;
+        end.drain();
+        end.sent.clear();
+        assert_eq!(end.around.timers.next(), Some(begun + chosen));
+        end.around.now = begun + chosen;
+        end.wake();
+        let again = end.sent.len();
+        assert_eq!(again, if retransmission == Retransmission::GoBackN { 3 } else { 1 });
+        while end.statuses == 0 {
+            end.around.now = end.around.timers.next().unwrap();
+            end.wake();
+        }
+        let t200 = Duration::from_secs(1);
+        assert_eq!(end.around.now.since(begun), t200 * 3, "N200 + 1 times T200");
+    }
+    // It is never longer than T200.
+    let options = Options { timing: Timing::Chosen(Duration::from_secs(60)), ..Options::default() };
+    let mut pair = established(options, (10, 2), Known::Hundredths(1));
+    let begun = pair.now;
+    pair.sgsn.offered = 1;
+    let end = &mut pair.sgsn;
+    end.drain();
+    end.sent.clear();
+    while end.sent.is_empty() {
+        end.around.now = end.around.timers.next().unwrap();
+        end.wake();
+    }
+    assert_eq!(end.around.now, begun + Duration::from_secs(1));
+}
+
 fn established(options: Options, (t200_tenths, n200): (u16, u8), known: Known) -> Pair {
     let t200 = Duration::from_millis(u64::from(t200_tenths) * 100);
     let Duration(t200_ns) = t200;

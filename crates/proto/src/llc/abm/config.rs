@@ -28,9 +28,9 @@ pub struct LinkConfig {
     pub m: Option<(u16, u16)>,
     /// What unacknowledged mode has as well.
     pub shared: Shared,
-    /// What is sent again; not negotiated.
+    /// What is sent again; it is not negotiated.
     pub retransmission: Option<Retransmission>,
-    /// How long T201 runs; not negotiated.
+    /// How long T201 runs; the same.
     pub timing: Option<Timing>,
 }
 
@@ -59,6 +59,16 @@ impl Shared {
 }
 
 impl LinkConfig {
+    /// What is not negotiated: as chosen, and otherwise as in `usual`.
+    #[must_use]
+    pub fn options(&self, usual: Options) -> Options {
+        Options {
+            retransmission: self.retransmission.unwrap_or(usual.retransmission),
+            timing: self.timing.unwrap_or(usual.timing),
+            ..usual
+        }
+    }
+
     /// k and m as one end sees them; `None` where neither is chosen, and for a SAPI without acknowledged mode.
     #[must_use]
     pub fn windows(&self, role: LlcRole, sapi: Sapi) -> Option<Windows> {
@@ -72,16 +82,6 @@ impl LinkConfig {
             LlcRole::Sgsn => Windows { iov_i: 0, m_sent: md, m_received: mu, k_sent: kd, k_received: ku },
             LlcRole::Ms => Windows { iov_i: 0, m_sent: mu, m_received: md, k_sent: ku, k_received: kd },
         })
-    }
-
-    /// `options` with what is chosen here.
-    #[must_use]
-    pub fn options(&self, options: Options) -> Options {
-        Options {
-            retransmission: self.retransmission.unwrap_or(options.retransmission),
-            timing: self.timing.unwrap_or(options.timing),
-            ..options
-        }
     }
 }
 

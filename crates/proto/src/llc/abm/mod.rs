@@ -22,7 +22,7 @@
 //!   last is found out that much later.
 //!   They are sent where they are asked for, where a gap opens and where it closes, with the next
 //!   I frame if one can go at once.
-//! * **T201** is T200, or what the measured round trips suggest, at most T200 ([`Timing`]). Round trips of frames that
+//! * **T201** is T200, or what the measured round trips suggest, or a chosen time, at most T200 ([`Timing`]). Round trips of frames that
 //!   were sent twice are not measured, and a T201 that has run out stays twice as long until one of a frame sent once is. A measured
 //!   one is 2 ms longer than the round trip at least, and ends at a whole millisecond, so that many links are woken together.
 //! * **The window** is not all sent at once where frames are lost and the round trip shows that they only wait somewhere on
@@ -104,6 +104,8 @@ pub enum Timing {
     /// As the measured round trips suggest, twice as long with each expiry until the next measurement, and never longer than
     /// T200. They also say how much of the window is used where frames are lost.
     Adaptive,
+    /// Always so long, and at most T200: for paths that answer sooner than the shortest T200, a tenth of a second.
+    Chosen(Duration),
 }
 
 /// What is not negotiated.
@@ -254,7 +256,7 @@ impl Link {
     #[must_use]
     pub fn patience(&self, timing: Timing) -> Duration {
         let times = match timing {
-            Timing::Fixed => u64::from(self.n200) + 1,
+            Timing::Fixed | Timing::Chosen(_) => u64::from(self.n200) + 1,
             Timing::Adaptive => u64::from(self.n200).max(1),
         };
         self.t200 * times

@@ -373,13 +373,14 @@ impl Abm {
         let Duration(left_ns) = left;
         let t201 = match self.options.timing {
             Timing::Fixed => link.t200.min(left),
+            Timing::Chosen(t201) => t201.min(link.t200).min(left),
             Timing::Adaptive => {
                 let parts = u64::from(link.n200.saturating_sub(self.tries)) + 1;
                 self.round_trip.timeout(link.t200).min(Duration(left_ns / parts))
             }
         };
         self.expires = match self.options.timing {
-            Timing::Fixed => now + t201,
+            Timing::Fixed | Timing::Chosen(_) => now + t201,
             Timing::Adaptive => woken_after(now, t201),
         };
     }
@@ -512,9 +513,10 @@ impl Abm {
             self.ask(cx, link, out);
             return;
         }
-        let is_sure = self.options.timing == Timing::Fixed;
+        let is_sure = self.options.timing != Timing::Adaptive;
         if is_sure && self.options.retransmission == Retransmission::GoBackN {
-            // T200 is longer than any round trip. A measured T201 may be too short, and then all would go out twice.
+            // T200 is longer than any round trip, as a chosen T201 has to be. A measured one may be too short, and then all would go out
+            // twice.
             self.lose_all();
         }
         // Also where the peer has said that it had arrived: it stands first, so the peer has not kept it.
