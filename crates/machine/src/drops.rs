@@ -326,7 +326,7 @@ drops! {
     AdaptExhausted: "adapt_exhausted", "docs/bearer-adaptation.md", "a session has no packet number left";
     AdaptForeignTlli: "adapt_foreign_tlli", "docs/bearer-adaptation.md", "a mobile used a TLLI that is in use by the owner of another key";
     AdaptTableFull: "adapt_table_full", "configuration", "an access point has no room for another mobile";
-    AdaptUnknownCell: "adapt_unknown_cell", "configuration", "a cell was named that is not configured there";
+    AdaptUnknownCell: "adapt_unknown_cell", "configuration", "a cell was named that is not configured there, or that there is no room to learn";
     AdaptStaleBeacon: "adapt_stale_beacon", "docs/bearer-adaptation.md", "an authenticated beacon is not newer than the last";
     AdaptOtherAccessPoint: "adapt_other_access_point", "docs/bearer-adaptation.md", "a beacon names a cell that another access point has";
     AdaptUnknownAccessPoint: "adapt_unknown_access_point", "docs/bearer-adaptation.md", "a PDU came from an access point that has sent no beacon";

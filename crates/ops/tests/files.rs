@@ -536,6 +536,7 @@ fn what_is_chosen_of_links_is_written_back() {
     }
     check::<Sgsn>("sgsn\n gtp local-ip 10.0.0.1", |config| config.links);
     check::<Bss>("bss", |config| config.fleet.links);
+    check::<MobileStation>("ms\n bearer ethernet eth0", |config| config.fleet.links);
 }
 
 /// What osmo-sgsn takes and has no meaning here is taken, and said.

@@ -20,7 +20,7 @@ use gannet_machine::frame::Frame;
 use gannet_machine::timers::{TimerKey, Timers};
 use gannet_machine::{Batch, Context, Peer};
 use gannet_wire::DecodeError;
-use gannet_wire::id::{Imsi, PTmsi, Rai, Tlli};
+use gannet_wire::id::{CellId, Imsi, PTmsi, Rai, Tlli};
 
 /// The mobile that speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,13 @@ pub struct Unitdata {
 pub enum Indication {
     /// An LL-PDU came (GRR-UNITDATA-IND, 04.64 clause 7).
     Unitdata(Unitdata),
+    /// From now on an index names this cell: it was learned, and comes before what else is said of it.
+    Cell {
+        /// The index: that of the list so far, or the next one.
+        cell: u16,
+        /// The cell.
+        id: CellId,
+    },
     /// The link of a mobile is there, and is that of this cell: the mobile selects it.
     Up {
         /// Which mobile.

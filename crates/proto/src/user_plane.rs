@@ -530,6 +530,7 @@ pub fn unitdata_indication(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llc::abm::{Retransmission, Timing};
     use gannet_machine::Surroundings;
     use gannet_machine::trace::Quiet;
 
@@ -554,5 +555,18 @@ mod tests {
         out.llc.push(transmit());
         out.sndcp.push(SndcpOutput::Status { nsapi: Nsapi(5) });
         assert!(out.take_only_frame().is_none() && !out.is_empty());
+    }
+
+    #[test]
+    fn what_is_chosen_of_a_sapi_is_said_of_it_alone() {
+        let mut config = UserPlaneConfig::default();
+        let link = config.links.of_mut(Sapi::DATA3).unwrap_or_else(|| unreachable!());
+        (link.retransmission, link.timing) = (Some(Retransmission::GoBackN), Some(Timing::Fixed));
+        let of = |sapi| {
+            let options = config.terms(LlcRole::Ms, sapi, None).options;
+            (options.retransmission, options.timing)
+        };
+        assert_eq!(of(Sapi::DATA3), (Retransmission::GoBackN, Timing::Fixed));
+        assert_eq!(of(Sapi::DATA5), (Retransmission::Selective, Timing::Adaptive));
     }
 }

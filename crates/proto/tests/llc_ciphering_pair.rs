@@ -9,6 +9,7 @@ use gannet_machine::trace::Quiet;
 use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::cipher::{BatchCipher, Portable};
 use gannet_proto::llc::{Algorithm, Ciphering, Deferred, LlcContext, LlcOutput, LlcRole};
+use gannet_wire::fcs24::fcs24;
 use gannet_wire::id::{Sapi, Tlli};
 
 const TLLI: Tlli = Tlli(0xc000_0001);
@@ -343,4 +344,27 @@ fn a_key_that_changes_behind_a_batch_is_the_one_that_counts() {
     assert!(sgsn.llc.deciphering_of(&frame).is_some());
     sgsn.assign(Ciphering::NONE);
     assert_eq!(sgsn.llc.deciphering_of(&frame), None, "nobody has a key for it");
+}
+
+/// The cipher is a stream and the FCS is linear: who knows where a bit is can turn it, and no key is needed.
+#[test]
+fn a_bit_that_is_turned_on_the_way_passes_the_cipher() {
+    for algorithm in [Algorithm::Gea1, Algorithm::Gea3, Algorithm::Gea4] {
+        let [mut ms, mut sgsn] = pair(ciphering(algorithm, 7));
+        let text = b"pay 100 to the gull";
+        let mut ll_pdu = ms.send(SAPI, true, text);
+        assert!(!ll_pdu.windows(3).any(|part| part == b"100"), "it is ciphered");
+        // '1' becomes '9': the header is three octets long, and the FCS the last three.
+        let (header, place, turned) = (3, 4, b'1' ^ b'9');
+        let mut difference = vec![0; header + text.len()];
+        difference[header + place] = turned;
+        let zeros = vec![0; difference.len()];
+        let (one, other) = (fcs24(&difference), fcs24(&zeros));
+        ll_pdu[header + place] ^= turned;
+        let fcs = ll_pdu.len() - 3;
+        for (octet, (one, other)) in ll_pdu[fcs..].iter_mut().zip(one.iter().zip(other)) {
+            *octet ^= one ^ other;
+        }
+        assert_eq!(sgsn.receive(&ll_pdu), Some((b"pay 900 to the gull".to_vec(), true)), "{algorithm:?}");
+    }
 }

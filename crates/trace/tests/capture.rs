@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     gannet_testkit::main(&[
         ("what_was_recorded_is_read_again", &[], read_again),
         ("a_file_cut_anywhere_is_readable_up_to_the_last_block", &[], cut_anywhere),
+        ("ethernet_frames_have_an_interface_of_their_own", &[Need::Tshark], ethernet),
         ("a_record_that_has_no_room_is_lost_and_counted", &[], lost),
         ("a_full_disk_is_told_and_stops_nothing", &[], full_disk),
         ("a_disk_that_has_room_again_is_written_on", &[], room_again),
@@ -102,6 +103,27 @@ fn read_again() {
     assert_eq!(gn.udp().unwrap().destination, address("[2001:db8::2]:2123"));
     assert_eq!((gn.direction, gn.at_ns), (Some(Direction::In), BEGINNING_NS + 1));
     assert_eq!((gi.udp(), gi.packet.len()), (None, 28));
+}
+
+fn ethernet() {
+    let directory = TempDir::new("gannet-capture");
+    let path = directory.path().join("x.pcapng");
+    let mut recorder = Recorder::create(&path).unwrap();
+    let (gb, device) = (recorder.interface("Gb"), recorder.ethernet_interface("eth0"));
+    assert_ne!(gb, device);
+    // A destination whose first octet is that of an IPv4 header.
+    let header = [0x45, 0, 0, 0, 0, 1, 2, 0, 0, 17, 0, 2, 0x88, 0xb5];
+    recorder.ethernet(device, BEGINNING_NS, Direction::In, header, &[0x24, 0, 0, 1, 0, 0, 0, 0, 4]);
+    recorder.udp(gb, BEGINNING_NS, Direction::Out, (address("192.0.2.1:1"), address("192.0.2.2:2")), &[7]);
+    recorder.flush().unwrap();
+    let both = records(&std::fs::read(&path).unwrap());
+    assert_eq!([both[0].is_ethernet, both[1].is_ethernet], [true, false]);
+    assert_eq!((both[0].udp(), both[0].interface.as_str()), (None, "eth0"));
+    assert_eq!(both[0].packet[..14], header);
+    assert!(both[1].udp().is_some());
+    let rows = dissect_file(&path.to_string_lossy(), &[], &["eth.type", "eth.src", "udp.dstport"]);
+    assert_eq!(rows[0], ["0x88b5", "02:00:00:11:00:02", ""]);
+    assert_eq!(rows[1], ["", "", "2"]);
 }
 
 /// The thread sleeps when the interface is made: `flush` has waited for it.

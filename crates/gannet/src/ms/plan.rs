@@ -142,6 +142,7 @@ fn bearer(config: &OpsConfig) -> MobileConfig {
             preference: (0..cells).collect(),
             hysteresis: config.hysteresis.permille,
             hold: Duration::from_millis(config.hysteresis.hold_ms.into()),
+            by_link: true,
             ..Policy::default()
         },
         packets_max: PACKETS_MAX,

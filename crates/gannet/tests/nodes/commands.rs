@@ -168,8 +168,9 @@ fn wrong_flags_are_named() {
 }
 
 fn the_examples_are_right() {
-    for node in ["sgsn", "ggsn", "bss", "edge", "ms", "ap"] {
-        let path = repository().join(format!("docs/examples/{node}.cfg"));
+    let named = ["sgsn", "ggsn", "bss", "edge", "ms", "ap"].map(|node| (node, node));
+    for (node, name) in named.into_iter().chain([("ms", "ms-bearer")]) {
+        let path = repository().join(format!("docs/examples/{name}.cfg"));
         let output = gannet(&[node, "-c", &path.to_string_lossy(), "--check"]);
         assert!(output.status.success(), "{}", said(&output));
         // Not a single remark either.

@@ -1,8 +1,8 @@
 //! Nodes as processes, as a person starts them.
 
 use gannet_rig::NetworkNamespace;
-use gannet_testkit::TempDir;
 use gannet_testkit::netns::Netns;
+use gannet_testkit::{TempDir, tshark};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -73,6 +73,23 @@ pub fn blocks(chapter: &str, mark: &str) -> Vec<String> {
         rest = next;
     }
     blocks
+}
+
+/// PDUs of the adaptation protocol in a capture, by Ethernet and by UDP. Wireshark reads each by our dissector, and finds nothing
+/// malformed in the capture.
+pub fn adaptation_pdus(capture: &Path) -> [usize; 2] {
+    let script = format!("lua_script:{}", repository().join("docs/gannet-adaptation.lua").display());
+    let frames = |filter: &str| {
+        let options = ["-X", &script, "-d", "udp.port==23000,gprs-ns", "-Y", filter];
+        tshark::dissect_file(&capture.to_string_lossy(), &options, &["frame.number"])
+    };
+    let wrong = "gannet_adaptation && (_ws.malformed || gannet_adaptation.short) || _ws.lua.error";
+    assert_eq!(frames(wrong), tshark::Rows::new(), "{}", capture.display());
+    ["eth.type == 0x88b5", "udp.port == 34997"].map(|carried| {
+        let (all, read) = (frames(carried).len(), frames(&format!("{carried} && gannet_adaptation")).len());
+        assert_eq!(all, read, "{carried} in {}", capture.display());
+        read
+    })
 }
 
 /// Waits until `condition` has something.

@@ -20,6 +20,7 @@ mod link;
 mod load;
 mod memory;
 mod mobile_station;
+mod ms_chapter;
 mod one_process;
 mod operation;
 mod osmocom;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
                 load::CASES,
                 memory::CASES,
                 mobile_station::CASES,
+                ms_chapter::CASES,
                 one_process::CASES,
                 osmocom::CASES,
                 recording::CASES,

@@ -1,7 +1,7 @@
 //! `gannet ms` with cells of its own, or behind `gannet ap`, before an SGSN and a GGSN: devices of contexts in a network namespace, what they bring and
 //! what is left when they go, and orders by `gannet ms ctl`.
 
-use crate::common::{GANNET, Node, file, said, signal, wait_for, within};
+use crate::common::{GANNET, Node, adaptation_pdus, file, said, signal, wait_for, within};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::tshark::dissect_file;
 use gannet_testkit::{Case, Need, TempDir};
@@ -14,10 +14,11 @@ pub const CASES: &[Case] = &[
     ("a_context_brings_a_device_that_leaves_nothing_behind", NEEDS, a_device),
     ("packets_take_the_context_of_their_template", TRACED, two_contexts),
     ("orders_come_by_socket", NEEDS, orders),
-    ("a_mobile_changes_from_ethernet_to_udp_and_back", NEEDS, two_bearers),
+    ("a_mobile_changes_from_ethernet_to_udp_and_back", BEARERS, two_bearers),
 ];
 
 const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("ping")];
+const BEARERS: &[Need] = &[Need::NetAdmin, Need::Tshark, Need::Program("ping")];
 const TRACED: &[Need] = &[Need::NetAdmin, Need::Tshark];
 
 /// The GGSN's end of its device.
@@ -196,9 +197,7 @@ pub fn start(directory: &TempDir, netns: &Netns, role: &str, text: &str) -> Node
     let config = file(directory, &format!("{role}.cfg"), text);
     let mut command = netns.command(GANNET);
     command.args([role, "-c", &config]).current_dir(directory.path());
-    if role == "ggsn" {
-        command.args(["--pcap", "ggsn.pcapng"]);
-    }
+    command.args(["--pcap", &format!("{role}.pcapng")]);
     Node::spawn(directory, "", command, role)
 }
 
@@ -410,7 +409,7 @@ fn preferences(world: &World, cell: impl Fn(&World, u64)) {
 
 /// The preferred link goes away and comes back, and the address stays.
 fn two_bearers() {
-    let world = World::behind_access_point("ms-ap", " context gprs\n  netns NETNS\n  route default\n");
+    let mut world = World::behind_access_point("ms-ap", " context gprs\n  netns NETNS\n  route default\n");
     let (cell, ping) = (World::wait_for_cell, World::wait_for_answer);
     world.ctl(&["activate"]);
     let address = world.address("gprs0");
@@ -439,4 +438,13 @@ fn two_bearers() {
     assert!(drops.as_array().unwrap().iter().all(is_whole), "{drops}");
     assert_eq!(world.address("gprs0"), address);
     assert!(!world.ms.log().contains("000102"), "keys are not logged");
+    world.ms.signal("TERM");
+    assert!(world.ms.wait().success());
+    let mut ap = world.ap.take().unwrap();
+    ap.signal("TERM");
+    assert!(ap.wait().success());
+    for name in ["ms.pcapng", "ap.pcapng"] {
+        let seen = adaptation_pdus(&world.directory.path().join(name));
+        assert!(seen.iter().all(|count| *count > 0), "{name}: {seen:?} by Ethernet and UDP");
+    }
 }

@@ -16,7 +16,7 @@ use gannet_proto::llc::{LlcOutput, XidIndication};
 use gannet_proto::sndcp::{Receiver, answer_xid};
 use gannet_proto::user_plane::{self, Outputs, Said, unitdata_indication};
 use gannet_wire::Reader;
-use gannet_wire::id::{Imsi, Nsapi, Sapi, Tlli};
+use gannet_wire::id::{CellId, Imsi, Nsapi, Sapi, Tlli};
 use gannet_wire::l3::{Direction, Header, L3Message};
 use gannet_wire::ndp::is_router_message;
 
@@ -71,6 +71,7 @@ impl Ms {
     fn indication(&mut self, cx: &mut Context<'_>, indication: Indication) {
         match indication {
             Indication::Unitdata(unitdata) => self.ll_pdu(cx, unitdata),
+            Indication::Cell { cell, id } => self.learn_cell(cell, id),
             Indication::Up { mobile, cell } => self.link_up(cx, mobile, cell),
             Indication::Down { mobile } => {
                 self.set_link(cx, mobile, |link| *link = Link::default());
@@ -90,6 +91,14 @@ impl Ms {
             Indication::PagingPs { cell, identity } => self.paging(cx, cell, identity),
             Indication::PagingCs => cx.drop(Drop::MsPagingCs, None),
             Indication::Suspended { mobile, reference } => self.suspend_ack(cx, mobile, reference),
+        }
+    }
+
+    /// An index names this cell from now on.
+    fn learn_cell(&mut self, cell: u16, id: CellId) {
+        match self.config.cells.get_mut(usize::from(cell)) {
+            Some(place) => *place = id,
+            None => self.config.cells.push(id),
         }
     }
 

@@ -34,7 +34,7 @@ fn gb_of(ap: usize) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, u8::try_from(ap).unwrap() + 1)), 23000)
 }
 
-fn ap_at(medium: Medium, ap: usize) -> Peer {
+pub fn ap_at(medium: Medium, ap: usize) -> Peer {
     let number = u8::try_from(ap).unwrap();
     match medium {
         Medium::Ethernet => Peer::Ethernet(EthernetAddress([2, 0, 0, 0, 1, number])),
@@ -42,7 +42,7 @@ fn ap_at(medium: Medium, ap: usize) -> Peer {
     }
 }
 
-fn host_at(medium: Medium) -> Peer {
+pub fn host_at(medium: Medium) -> Peer {
     match medium {
         Medium::Ethernet => Peer::Ethernet(EthernetAddress([2, 0, 0, 0, 0, 9])),
         Medium::Udp => Peer::Udp(SocketAddr::new(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 99)), 40_000)),
@@ -50,10 +50,10 @@ fn host_at(medium: Medium) -> Peer {
 }
 
 /// A link between the host of the mobiles and an access point.
-struct Wire {
+pub struct Wire {
     medium: Medium,
-    up: Path<Vec<u8>>,
-    down: Path<Vec<u8>>,
+    pub up: Path<Vec<u8>>,
+    pub down: Path<Vec<u8>>,
 }
 
 pub struct World {
@@ -61,22 +61,29 @@ pub struct World {
     pub ms: Node<Ms>,
     pub aps: Vec<Node<ApNode>>,
     /// With one access point its links, else the link of each.
-    wires: Vec<Wire>,
+    pub wires: Vec<Wire>,
     is_one_ap: bool,
     pub sgsn: Node<Sgsn>,
     pub ggsn: Node<Ggsn>,
     dice: Rng,
-    events: Vec<MsEvent>,
+    pub events: Vec<MsEvent>,
     pub from_ms: Vec<(u32, Vec<u8>)>,
     pub from_ggsn: Vec<Vec<u8>>,
     /// Pieces of LL-PDUs that went over the wires.
     pub pieces: u64,
+    /// PDUs that mobiles and access points have sent, for those who listen: from a mobile, and its octets.
+    pub heard: Option<Vec<(bool, Vec<u8>)>>,
 }
 
 #[derive(Clone)]
 pub struct Choice {
     media: Vec<Medium>,
+    pub mobiles: u32,
+    /// The mobiles know no cell.
+    learns: bool,
     pub has_keys: bool,
+    /// From one report of a mobile to the next.
+    pub interval: Duration,
     pub mtu: u16,
     pub profile: LinkProfile,
     /// All links are of one access point, and their cells are in one routing area.
@@ -90,8 +97,17 @@ impl Choice {
         let delay = Duration::from_micros(200);
         let (rate_octets_per_s, mtu) = (Some(12_500_000), Some(1500));
         let profile = LinkProfile { rate_octets_per_s, delay, mtu, ..LinkProfile::default() };
-        let (media, delays) = (media.to_vec(), Vec::new());
-        Self { media, has_keys, mtu: 1500, profile, is_one_ap: false, delays }
+        Self {
+            media: media.to_vec(),
+            mobiles: MOBILES,
+            learns: false,
+            has_keys,
+            interval: Duration::from_secs(1),
+            mtu: 1500,
+            profile,
+            is_one_ap: false,
+            delays: Vec::new(),
+        }
     }
 
     fn key(mobile: u32) -> SharedKey {
@@ -99,13 +115,17 @@ impl Choice {
     }
 
     fn keys(&self) -> Vec<SharedKey> {
-        (0..MOBILES).filter(|_| self.has_keys).map(Self::key).collect()
+        (0..self.mobiles).filter(|_| self.has_keys).map(Self::key).collect()
     }
 
     pub fn cells(&self) -> Vec<CellId> {
         let rai = |rac| Rai { plmn: Plmn::new(1, 1, false), lac: 7, rac };
         let area = |n| rai(if self.is_one_ap { 1 } else { n });
         (1..).map(|n: u8| CellId { rai: area(n), ci: u16::from(n) * 10 }).take(self.media.len()).collect()
+    }
+
+    fn cells_of_mobiles(&self) -> Vec<CellId> {
+        if self.learns { Vec::new() } else { self.cells() }
     }
 
     fn mobiles(&self) -> Ms {
@@ -118,18 +138,19 @@ impl Choice {
         };
         let bearer = AdaptationBearer::new(MobileConfig {
             links: self.media.iter().enumerate().map(link).collect(),
-            cells: self.cells(),
-            mobiles: MOBILES,
+            cells: self.cells_of_mobiles(),
+            mobiles: self.mobiles,
             keys: self.keys(),
             network_key: None,
-            interval: Duration::from_secs(1),
+            interval: self.interval,
             policy: Policy { preference: vec![0], ..Policy::default() },
             packets_max: PACKETS_MAX,
             pieces_max: 64,
             secret: Key128([1; 16]),
         });
         let first = "001010000000001".parse().unwrap();
-        let config = MsConfig { bearer_selects: true, ..MsConfig::new(MOBILES, first, self.cells()) };
+        let config =
+            MsConfig { bearer_selects: true, ..MsConfig::new(self.mobiles, first, self.cells_of_mobiles()) };
         Ms::new(config, Box::new(bearer))
     }
 
@@ -153,7 +174,7 @@ impl Choice {
         };
         let protocol = ApConfig {
             links: links.map(link).collect(),
-            mobiles_max: 64,
+            mobiles_max: 256,
             keys: self.keys(),
             network_key: None,
             demands_authentication: self.has_keys,
@@ -171,7 +192,7 @@ impl World {
         let sgsn = SgsnConfig {
             gtp_address: SGSN_GN,
             ggsns: vec![GgsnPeer { number: 0, address: GGSN, version: Version::V1 }],
-            mobiles_max: 64,
+            mobiles_max: 256,
             ..SgsnConfig::default()
         };
         let apn = ApnConfig::with_ipv4("internet".parse().unwrap(), Ipv4Addr::new(10, 0, 0, 0), 24);
@@ -194,6 +215,7 @@ impl World {
             from_ms: Vec::new(),
             from_ggsn: Vec::new(),
             pieces: 0,
+            heard: None,
         };
         world.sgsn.inputs.push(Input::Command(SgsnCommand::Start));
         for ap in &mut world.aps {
@@ -213,6 +235,7 @@ impl World {
                     let is_it = |link: &usize| ms::bearer_port(u16::try_from(*link).unwrap()) == port;
                     let link = (0..self.wires.len()).find(is_it).unwrap();
                     self.pieces += u64::from(octets[1] & FLAG_SEGMENT != 0);
+                    self.heard.iter_mut().for_each(|heard| heard.push((true, octets.clone())));
                     self.wires[link].up.carry(self.now, &mut self.dice, octets);
                 }
             }
@@ -239,6 +262,7 @@ impl World {
                     continue;
                 };
                 self.pieces += u64::from(octets[1] & FLAG_SEGMENT != 0);
+                self.heard.iter_mut().for_each(|heard| heard.push((false, octets.clone())));
                 let wire = &mut self.wires[if self.is_one_ap { link } else { ap }];
                 wire.down.carry(self.now, &mut self.dice, octets);
             }
@@ -298,7 +322,7 @@ impl World {
         self.settle();
     }
 
-    fn activate_all(&mut self) -> Vec<Ipv4Addr> {
+    pub fn activate_all(&mut self) -> Vec<Ipv4Addr> {
         self.activate_with(None)
     }
 
@@ -318,14 +342,14 @@ impl World {
         addresses
     }
 
-    fn down(&mut self, address: Ipv4Addr, octets: usize) -> Vec<u8> {
+    pub fn down(&mut self, address: Ipv4Addr, octets: usize) -> Vec<u8> {
         let down = packet(OUTSIDE, address, octets);
         self.ggsn.datagram(PORT_TUN, Peer::Slot(0), &down);
         down
     }
 
     /// A packet each way; true where both came, once.
-    fn exchange(&mut self, mobile: u32, address: Ipv4Addr, octets: usize) -> bool {
+    pub fn exchange(&mut self, mobile: u32, address: Ipv4Addr, octets: usize) -> bool {
         let up = packet(address, OUTSIDE, octets);
         self.ms.datagram(ms::TUN, Peer::Slot(mobile), &up);
         self.pass(500);
@@ -455,6 +479,31 @@ fn a_pulled_cable_moves_the_mobiles_in_a_moment() {
         world.pass(200);
         assert!(world.exchange(0, addresses[0], 700));
         assert_eq!(world.drops(Drop::MsBadOrder), 0);
+    }
+}
+
+/// No cell is configured: beacons name them.
+#[test]
+fn mobiles_learn_the_cells_of_their_access_points() {
+    for has_keys in [false, true] {
+        let mut choice = Choice::new(&[Medium::Ethernet, Medium::Udp], has_keys);
+        choice.learns = true;
+        let mut world = World::new(&choice);
+        let addresses = world.activate_all();
+        assert!(world.exchange(0, addresses[0], 700));
+        assert_eq!(world.cell_of(0), Some(choice.cells()[0]));
+        let order = Order::SetLink { link: 0, is_up: false };
+        world.ms.inputs.push(Input::Command(MsCommand::Bearer(order)));
+        world.pass(3000);
+        for (mobile, address) in (0..MOBILES).zip(&addresses) {
+            assert!(world.exchange(mobile, *address, 700), "mobile {mobile}");
+        }
+        assert_eq!(world.cell_of(0), Some(choice.cells()[1]));
+        // One that sleeps is paged by a P-TMSI of the learned cell's routing area.
+        world.pass(60_000);
+        let down = world.down(addresses[3], 100);
+        world.pass(2000);
+        assert_eq!(core::mem::take(&mut world.from_ms), [(3, down)]);
     }
 }
 

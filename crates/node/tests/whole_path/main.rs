@@ -4,7 +4,9 @@
 
 mod adaptation;
 mod air;
+mod attacks;
 mod bearer_change;
+mod crowd;
 mod world;
 
 use core::net::{Ipv4Addr, Ipv6Addr};

@@ -20,7 +20,7 @@ const BSS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
 const SGSN_GB: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 23000);
 const SGSN_GN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 3));
 const GGSN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 4));
-pub const FRAMES: usize = 256;
+pub const FRAMES: usize = 1024;
 pub const MOBILES: u32 = 10;
 
 pub struct Node<M: Machine> {

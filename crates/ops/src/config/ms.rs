@@ -46,7 +46,7 @@ pub struct MsConfig {
     pub cells: Option<CellsConfig>,
     /// Links to access points, and keys.
     pub bearers: BearersConfig,
-    /// Cells of access points, in the order of preference.
+    /// Cells of access points, in the order of preference; without any, those of which beacons are heard, in the order of the links.
     pub known_cells: Vec<CellId>,
     /// When to change the access point.
     pub hysteresis: Hysteresis,
@@ -333,10 +333,6 @@ impl Element for MobileStation {
             Some(cells) => problems.extend(cells.problems(Node::MsCells)),
             None if bearers == 0 => {
                 let text = "the mobiles have no way to a network: add 'bearer ethernet DEVICE' or 'cells' under 'ms'";
-                problems.push(Problem::incomplete(Node::Ms, text));
-            }
-            None if config.known_cells.is_empty() => {
-                let text = "no cell of an access point is known: add 'cell MCC MNC LAC RAC CI' under 'ms'";
                 problems.push(Problem::incomplete(Node::Ms, text));
             }
             None => {}

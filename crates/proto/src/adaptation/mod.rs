@@ -23,7 +23,7 @@ mod tests;
 
 pub use access_point::{AccessPoint, ApConfig, ApLink, ApOutput, BROADCAST, Medium, Said};
 pub use key::SharedKey;
-pub use mobile::{AdaptationBearer, MobileConfig, MobileLink, MobileMedium};
+pub use mobile::{AdaptationBearer, LEARNED_MAX, MobileConfig, MobileLink, MobileMedium};
 pub use selection::Policy;
 pub use session::PACKETS_MAX;
 pub use stations::Address;

@@ -24,12 +24,20 @@ pub struct Policy {
     pub hold: Duration,
     /// What is worse than so many permille is left for what is better, whatever is preferred.
     pub usable: u16,
+    /// Cells that are not named are in the order of their links, and not alike.
+    pub by_link: bool,
 }
 
 impl Default for Policy {
     /// No preference; a tenth better for two seconds; half of the PDUs.
     fn default() -> Self {
-        Self { preference: Vec::new(), hysteresis: 100, hold: Duration::from_secs(2), usable: 500 }
+        Self {
+            preference: Vec::new(),
+            hysteresis: 100,
+            hold: Duration::from_secs(2),
+            usable: 500,
+            by_link: false,
+        }
     }
 }
 
@@ -116,6 +124,11 @@ impl Selection {
     pub fn cell_at(&self, address: Address) -> Option<u16> {
         let is_there = |of: &Option<Candidate>| of.as_ref().is_some_and(|of| of.address == address);
         self.cells.iter().position(is_there).and_then(|cell| u16::try_from(cell).ok())
+    }
+
+    /// Room for one more cell, behind the others.
+    pub fn add_cell(&mut self) {
+        self.cells.push(None);
     }
 
     /// Whether something was heard on a link lately.
@@ -226,8 +239,10 @@ impl Selection {
     /// The least is preferred.
     fn rank(&self, cell: u16) -> (bool, usize) {
         let is_elsewhere = |link: u16| self.get(cell).is_none_or(|of: &Candidate| of.address.link != link);
-        let place = self.policy.preference.iter().position(|of| *of == cell).unwrap_or(usize::MAX);
-        (self.preferred_link.is_some_and(is_elsewhere), place)
+        let of_link = |of: &Candidate| self.policy.preference.len() + usize::from(of.address.link);
+        let named = self.policy.preference.iter().position(|of| *of == cell);
+        let place = named.or_else(|| self.get(cell).filter(|_| self.policy.by_link).map(of_link));
+        (self.preferred_link.is_some_and(is_elsewhere), place.unwrap_or(usize::MAX))
     }
 
     fn is_better(&self, now: Instant, cell: u16, current: u16) -> bool {
@@ -387,6 +402,16 @@ mod tests {
         assert_eq!(bench.seconds(4, &[0, 1, 2]), Some(2), "it is there again");
         bench.selection.prefer(vec![1]);
         assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(1), "an order of cells is for all links");
+    }
+
+    #[test]
+    fn cells_that_nobody_names_are_in_the_order_of_their_links_where_that_is_chosen() {
+        let mut bench = Bench::new(Policy { by_link: true, ..Policy::default() });
+        assert_eq!(bench.seconds(3, &[1, 2]), Some(1));
+        assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(0));
+        bench.selection.prefer(vec![2]);
+        assert_eq!(bench.seconds(3, &[0, 1, 2]), Some(2), "what is named comes first");
+        assert_eq!(bench.seconds(4, &[0, 1]), Some(0));
     }
 
     #[test]

@@ -6,7 +6,9 @@ use gannet_machine::time::{Duration, Instant};
 use gannet_machine::trace::Quiet;
 use gannet_machine::{Batch, Surroundings};
 use gannet_proto::llc::abm::{Abm, Options, Retransmission, Shared, Windows};
-use gannet_proto::llc::{Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole, LlcStatus, ReleaseCause};
+use gannet_proto::llc::{
+    Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole, LlcStatus, ReleaseCause, Terms,
+};
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::llc::{Control, FrmrInformation, Header, Supervisory, UFunction};
 
@@ -418,6 +420,35 @@ fn a_bitmap_never_makes_a_frame_too_long() {
         panic!("{full:?}")
     };
     assert_eq!(bitmap[..], [0b1010_1010]);
+}
+
+/// N201-I is what the bearer carries: an I frame with a bitmap is no longer than a full one without.
+#[test]
+fn where_n201_i_is_that_of_the_bearer_no_frame_is_longer() {
+    let shared = Shared { n201_i: Some(1000), ..Shared::default() };
+    let mut pair = good_pair();
+    let fitted = Terms { shared, ..terms(Options::default(), windows(255, 0)) };
+    (pair.ms.terms, pair.sgsn.terms) = (fitted.clone(), fitted);
+    pair.sgsn.establish();
+    while !(pair.ms.is_established() && pair.sgsn.is_established()) {
+        assert!(pair.step());
+    }
+    assert_eq!(pair.ms.llc.n201_i(SAPI), 1000);
+    for ns in (1..60).step_by(2) {
+        pair.ms.receive(&i(ns, 0, ns == 59, &[0; 20]));
+    }
+    headers(&mut pair.ms);
+    for (length, has_bitmap) in [(1000, false), (995, true)] {
+        pair.ms.length = if length == 1000 { |_| 1000 } else { |_| 995 };
+        pair.ms.offered += 1;
+        pair.ms.drain();
+        assert!(pair.ms.sent.iter().all(|ll_pdu| ll_pdu.len() <= 1000 + 7));
+        let sent = headers(&mut pair.ms);
+        let is_i = |header: &&Header| matches!(header.control, Control::I { .. });
+        let control = sent.iter().find(is_i).unwrap().control;
+        let is_sack = matches!(control, Control::I { supervisory: Supervisory::Sack(_), .. });
+        assert_eq!(is_sack, has_bitmap, "{control:?}");
+    }
 }
 
 #[test]

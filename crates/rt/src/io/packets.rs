@@ -26,6 +26,8 @@ pub(crate) struct Packets {
     pub(super) socket: Option<PacketSocket>,
     pub(super) queue: VecDeque<(PacketTarget, Frame)>,
     pub(super) record: Option<InterfaceId>,
+    /// The device's own address, for the capture.
+    own: EthernetAddress,
     /// Its place in the table of devices with AF_XDP sockets, where it has some.
     pub(super) place: Option<usize>,
     /// Packets that the socket has received.
@@ -61,6 +63,25 @@ impl Packets {
     }
 }
 
+/// The address of a device; zeros where the system does not say.
+fn own_address(device: &str) -> EthernetAddress {
+    let text = std::fs::read_to_string(format!("/sys/class/net/{device}/address")).unwrap_or_default();
+    let mut address = [0; 6];
+    for (octet, digits) in address.iter_mut().zip(text.trim().split(':')) {
+        *octet = u8::from_str_radix(digits, 16).unwrap_or(0);
+    }
+    EthernetAddress(address)
+}
+
+/// Destination, source and EtherType of a frame, as a capture has them.
+fn ethernet_header(to: EthernetAddress, from: EthernetAddress, ether_type: u16) -> [u8; 14] {
+    let mut header = [0; 14];
+    header[..6].copy_from_slice(&to.0);
+    header[6..12].copy_from_slice(&from.0);
+    header[12..].copy_from_slice(&ether_type.to_be_bytes());
+    header
+}
+
 impl Io {
     pub(crate) fn attach_packets(
         &mut self,
@@ -71,11 +92,14 @@ impl Io {
     ) -> io::Result<()> {
         let socket = Some(PacketSocket::open(name, layer)?);
         let queue = VecDeque::with_capacity(PACKET_BATCH);
-        // A capture has packets of IP only.
-        let record = self.interface(record_as.filter(|_| layer == PacketLayer::Packets));
-        let name = name.to_owned();
+        let record = match layer {
+            PacketLayer::Packets => self.interface(record_as),
+            PacketLayer::Protocol(_) => self.recorder.as_mut().map(|of| of.ethernet_interface(name)),
+            PacketLayer::Frames => None,
+        };
+        let (name, own) = (name.to_owned(), own_address(name));
         let packets =
-            Packets { name, socket, queue, record, place: None, by_socket: 0, layer, blocked: false };
+            Packets { name, socket, queue, record, own, place: None, by_socket: 0, layer, blocked: false };
         let kind = Kind::Packets(packets);
         let index = self.insert(Owner { machine, port }, kind)?;
         self.rebind(machine, port, Peer::Link, Some(index));
@@ -106,6 +130,7 @@ impl Io {
             match PacketSocket::open(&name, layer) {
                 Ok(socket) => {
                     packets.socket = Some(socket);
+                    packets.own = own_address(&name);
                     let fd = self.endpoints.get(index).and_then(Option::as_ref).and_then(Endpoint::fd);
                     let token = Token(ENDPOINT_TOKENS + index);
                     if let Some(fd) = fd
@@ -169,7 +194,15 @@ impl Io {
                 finish_checksum(&mut frame);
             }
             if let (Some(recorder), Some(interface)) = (&mut self.recorder, packets.record) {
-                recorder.ip(interface, at_ns, Direction::In, &frame);
+                match packets.layer {
+                    PacketLayer::Protocol(ether_type) => {
+                        let header = ethernet_header(packets.own, arrived.from, ether_type);
+                        recorder.ethernet(interface, at_ns, Direction::In, header, &frame);
+                    }
+                    PacketLayer::Frames | PacketLayer::Packets => {
+                        recorder.ip(interface, at_ns, Direction::In, &frame);
+                    }
+                }
             }
             packets.by_socket += 1;
             let origin = Origin::Peer(Peer::Ethernet(arrived.from));
@@ -223,8 +256,14 @@ impl Io {
             let sent = packets.socket.as_mut().map(|socket| socket.send(all));
             match sent {
                 Some(Ok(count)) if count > 0 => {
-                    for (_, frame) in packets.queue.drain(..count) {
-                        if let (Some(recorder), Some(interface)) = (&mut self.recorder, packets.record) {
+                    for (PacketTarget { to, ether_type }, frame) in packets.queue.drain(..count) {
+                        let Some((recorder, interface)) = self.recorder.as_mut().zip(packets.record) else {
+                            continue;
+                        };
+                        if matches!(packets.layer, PacketLayer::Protocol(_)) {
+                            let header = ethernet_header(to, packets.own, ether_type);
+                            recorder.ethernet(interface, at_ns, Direction::Out, header, &frame);
+                        } else {
                             recorder.ip(interface, at_ns, Direction::Out, &frame);
                         }
                     }

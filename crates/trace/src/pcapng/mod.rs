@@ -1,5 +1,5 @@
-//! Captures in the pcapng format: datagrams as raw IP packets (LINKTYPE_RAW), timestamps in nanoseconds, the
-//! direction in each block.
+//! Captures in the pcapng format: datagrams as raw IP packets (LINKTYPE_RAW), frames of an EtherType of our own as Ethernet
+//! (LINKTYPE_ETHERNET), timestamps in nanoseconds, the direction in each block.
 //!
 //! [`Recorder`] never makes its caller wait for the disk: records go into a buffer of limited size which a thread of
 //! its own writes out; a record that finds the buffer full is lost and counted ([`Recorder::lost`]). The thread

@@ -2,12 +2,12 @@
 
 use super::Direction;
 use super::packet::{Udp, udp_of};
-use pcap_file::PcapError;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::pcapng::{Block, PcapNgReader};
+use pcap_file::{DataLink, PcapError};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -32,15 +32,17 @@ pub struct Record {
     pub interface: String,
     /// Which way, where the record says so.
     pub direction: Option<Direction>,
-    /// The packet, from its IP header on.
+    /// The packet, from its IP header on, or the Ethernet frame.
     pub packet: Vec<u8>,
+    /// It is an Ethernet frame.
+    pub is_ethernet: bool,
 }
 
 impl Record {
     /// Its UDP datagram, where it is one.
     #[must_use]
     pub fn udp(&self) -> Option<Udp<'_>> {
-        udp_of(&self.packet)
+        if self.is_ethernet { None } else { udp_of(&self.packet) }
     }
 }
 
@@ -95,7 +97,8 @@ impl<R: Read> Iterator for Reader<R> {
                     });
                     let units = u64::try_from(block.timestamp.as_nanos()).unwrap_or(u64::MAX);
                     let packet = block.data.into_owned();
-                    let record = Record { at_ns: units, interface: String::new(), direction, packet };
+                    let interface = String::new();
+                    let record = Record { at_ns: units, interface, direction, packet, is_ethernet: false };
                     (usize::try_from(block.interface_id).unwrap_or(usize::MAX), record)
                 }
                 Ok(_) => continue,
@@ -105,7 +108,9 @@ impl<R: Read> Iterator for Reader<R> {
                 }
                 Err(error) => return Some(Err(ReadError::from_pcap(error))),
             };
-            let (name, unit_ns) = self.0.interfaces().get(interface).map(describe).unwrap_or_default();
+            let interface = self.0.interfaces().get(interface);
+            record.is_ethernet = interface.is_some_and(|of| of.linktype == DataLink::ETHERNET);
+            let (name, unit_ns) = interface.map(describe).unwrap_or_default();
             record.interface = name;
             record.at_ns = record.at_ns.saturating_mul(unit_ns);
             return Some(Ok(record));

@@ -158,8 +158,17 @@ impl Recorder {
         })
     }
 
-    /// The capture interface of this name, made where it does not exist yet.
+    /// The capture interface of this name, made where it does not exist yet. It has packets of IP.
     pub fn interface(&mut self, name: &str) -> InterfaceId {
+        self.interface_of(name, DataLink::RAW)
+    }
+
+    /// The same with Ethernet frames: [`Recorder::ethernet`].
+    pub fn ethernet_interface(&mut self, name: &str) -> InterfaceId {
+        self.interface_of(name, DataLink::ETHERNET)
+    }
+
+    fn interface_of(&mut self, name: &str, linktype: DataLink) -> InterfaceId {
         if let Some(index) = self.names.iter().position(|known| known == name) {
             return InterfaceId(u32::try_from(index).unwrap_or(0));
         }
@@ -168,7 +177,7 @@ impl Recorder {
             InterfaceDescriptionOption::IfName(Cow::Owned(name.to_owned())),
             InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
         ];
-        let block = InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen: 0, options };
+        let block = InterfaceDescriptionBlock { linktype, snaplen: 0, options };
         let mut state = self.shared.lock();
         // Whoever writes next finds something waiting, and leaves the thread asleep.
         let wake = state.blocks.get_ref().is_empty();
@@ -218,6 +227,22 @@ impl Recorder {
         let data = self.block.data.to_mut();
         data.clear();
         data.extend_from_slice(packet);
+        self.write(interface, at_ns, direction);
+    }
+
+    /// Records an Ethernet frame: its header (destination, source, EtherType) and what is behind it.
+    pub fn ethernet(
+        &mut self,
+        interface: InterfaceId,
+        at_ns: u64,
+        direction: Direction,
+        header: [u8; 14],
+        payload: &[u8],
+    ) {
+        let data = self.block.data.to_mut();
+        data.clear();
+        data.extend_from_slice(&header);
+        data.extend_from_slice(payload);
         self.write(interface, at_ns, direction);
     }
 

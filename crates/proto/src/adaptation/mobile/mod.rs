@@ -4,10 +4,12 @@
 //! itself: it says hello (with a key) or sends a probe, and is in the new cell when it has the answer. Until then it uses the
 //! old one, and afterwards it still hears the old one.
 
+mod learn;
 mod link;
 mod receive;
 mod target;
 
+pub use learn::LEARNED_MAX;
 pub use link::MobileMedium;
 
 use super::access_point::BROADCAST;
@@ -47,7 +49,7 @@ pub struct MobileLink {
 pub struct MobileConfig {
     /// Links of the host.
     pub links: Vec<MobileLink>,
-    /// The cells, as the mobiles have them: a cell is named by its index.
+    /// The cells, as the mobiles have them: a cell is named by its index. Without any they are learned from beacons.
     pub cells: Vec<CellId>,
     /// How many mobiles there are.
     pub mobiles: u32,
@@ -110,6 +112,8 @@ impl Station {
 pub struct AdaptationBearer {
     links: Vec<HostLink>,
     cells: Vec<CellId>,
+    /// Cells are learned from beacons.
+    learns: bool,
     keys: Vec<SharedKey>,
     by_key: HashMap<u32, u32, FixedState>,
     network_key: Option<SharedKey>,
@@ -140,6 +144,7 @@ impl AdaptationBearer {
             by_tlli: HashMap::with_hasher(hash()),
             by_session: HashMap::with_hasher(hash()),
             links: config.links.into_iter().map(|config| HostLink { config, is_up: true }).collect(),
+            learns: config.cells.is_empty(),
             cells: config.cells,
             keys: config.keys,
             network_key: config.network_key,

@@ -164,7 +164,10 @@ impl AdaptationBearer {
             None => None,
         };
         let cell = self.cells.iter().position(|cell| *cell == beacon.cell);
-        let cell = cell.and_then(|cell| u16::try_from(cell).ok()).ok_or(Drop::AdaptUnknownCell)?;
+        let cell = match cell.and_then(|cell| u16::try_from(cell).ok()) {
+            Some(cell) => cell,
+            None => self.learn(cx.now, beacon.cell, out)?,
+        };
         let its = Duration::from_millis(beacon.interval_ms.into());
         let interval = match self.links.get(usize::from(from.link)).map(|link| link.config.medium) {
             Some(MobileMedium::Udp(_)) => self.interval,

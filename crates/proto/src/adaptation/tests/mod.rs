@@ -2,5 +2,6 @@
 
 mod attacks;
 mod garbage;
+mod learned;
 mod net;
 mod way;

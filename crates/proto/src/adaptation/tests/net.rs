@@ -77,6 +77,8 @@ pub struct Choice {
     pub packets_max: u64,
     pub mobiles_max: u32,
     pub preference: Vec<u16>,
+    /// The mobiles know no cell.
+    pub learns: bool,
 }
 
 impl Choice {
@@ -90,6 +92,7 @@ impl Choice {
             packets_max: PACKETS_MAX,
             mobiles_max: 16,
             preference: Vec::new(),
+            learns: false,
         }
     }
 
@@ -130,7 +133,7 @@ impl Net {
         };
         let mobiles = MobileConfig {
             links: choice.media.iter().enumerate().map(link).collect(),
-            cells: cells.clone(),
+            cells: cells.iter().copied().filter(|_| !choice.learns).collect(),
             mobiles: choice.mobiles,
             keys: keys.clone(),
             network_key: choice.network_key,

@@ -4,7 +4,8 @@ use super::super::cipher::Direction;
 use super::super::{LlcStatus, nine_bits};
 use super::units::Unit;
 use super::{
-    Abm, Drop, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, i_input, seal,
+    Abm, Drop, FRAME_MAX, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, i_input,
+    seal,
 };
 use gannet_machine::kept::Kept;
 use gannet_machine::time::{Duration, Instant};
@@ -16,6 +17,8 @@ use gannet_wire::llc::{Control, Header, SackBitmap, Supervisory, i_header};
 const I_OVERHEAD: usize = 4 + FCS_LEN;
 /// Octets that come before a bitmap in an I frame: K.
 const K_LEN: usize = 1;
+/// N201-I where nothing else was agreed (04.64 clause 8.9, table 9 [44.064]).
+const N201_I_DEFAULT: u16 = 1503;
 /// I frames after which an acknowledgement is asked for at the latest.
 const REQUEST_EVERY: u8 = 16;
 /// The same where what is left of the window lasts for longer than the answer takes.
@@ -263,12 +266,20 @@ impl Abm {
             let header = i_header(cr, link.sapi, ack_request, (ns, nr), &Supervisory::Rr);
             return seal(cx.fold, &header, frame).then_some(header.len());
         }
-        let room = usize::from(self.options.frame_max).saturating_sub(I_OVERHEAD + frame.len());
+        let room = self.frame_max(link).saturating_sub(I_OVERHEAD + frame.len());
         let (supervisory, is_whole) = self.supervisory(room.saturating_sub(K_LEN));
         self.is_owed &= !is_whole;
         let control = Control::I { ack_request, ns, nr, supervisory };
         let header = Header { cr, sapi: link.sapi, control }.emit();
         seal(cx.fold, &header, frame).then_some(header.len())
+    }
+
+    /// Octets of the longest I frame. An N201-I below its default is that of the layers below (clause 8.9.8): a bitmap would make a
+    /// full frame too long for them, and goes in an S frame.
+    fn frame_max(&self, link: &Link) -> usize {
+        let fitted = usize::from(link.n201_i) + I_OVERHEAD;
+        let most = if link.n201_i < N201_I_DEFAULT { fitted } else { usize::from(FRAME_MAX) };
+        most.min(self.options.frame_max.into())
     }
 
     /// Ciphers the I frame with OC + N(S) `count`, which is complete otherwise.

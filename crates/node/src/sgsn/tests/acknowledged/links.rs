@@ -288,11 +288,11 @@ fn a_link_has_what_the_operators_of_both_ends_agree_to() {
     let mut handset = Handset::new(39, of_phone, |config| config.user_plane = of_sgsn);
     handset.sapi = Sapi::DATA9;
     handset.activate(SIX, 2);
-    // k 20 down and 30 up; of m, which the phone has not chosen, 380 units are the default.
+    // k 20 down and 30 up; of m, which the phone has not chosen, 40 frames of 95 units down.
     let llc = &handset.bench.mobile(0).llc;
-    let at_sgsn = Windows { iov_i: 0, m_sent: 380, m_received: 100, k_sent: 20, k_received: 30 };
+    let at_sgsn = Windows { iov_i: 0, m_sent: 3800, m_received: 100, k_sent: 20, k_received: 30 };
     assert_eq!(*llc.abm(Sapi::DATA9).unwrap().windows(), at_sgsn);
-    let at_phone = Windows { iov_i: 0, m_sent: 100, m_received: 380, k_sent: 30, k_received: 20 };
+    let at_phone = Windows { iov_i: 0, m_sent: 100, m_received: 3800, k_sent: 30, k_received: 20 };
     assert_eq!(*handset.bench.phones[0].llc.abm(Sapi::DATA9).unwrap().windows(), at_phone);
     for llc in [llc, &handset.bench.phones[0].llc] {
         assert_eq!((llc.n201_i(Sapi::DATA9), llc.t200_n200(Sapi::DATA9)), (600, (300, 5)));
