@@ -27,5 +27,6 @@ pub mod mock_cipher;
 pub mod qos_cell;
 pub mod report;
 mod settings;
+pub mod tcp;
 pub mod testbed;
 pub mod world;
