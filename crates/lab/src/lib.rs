@@ -28,5 +28,6 @@ pub mod qos_cell;
 pub mod report;
 mod settings;
 pub mod tcp;
+pub mod tcp_model;
 pub mod testbed;
 pub mod world;

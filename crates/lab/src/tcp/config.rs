@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `rfc` | RFC 9293, 5681, 6675, 6298, 7323, 3042, 5682, 2861 with the values that they recommend |
 //! | `linux-2.4.2` | P. Sarolahti, A. Kuznetsov: *Congestion Control in Linux TCP*, USENIX Annual Technical Conference, FREENIX Track, 2002, pages 49 to 62. Receiver window and MSS: section 4 of the preemption study |
-//! | `tracing-2002` | the same, with window scaling and the window of 200 kB that section IV-B of the tracing study names |
+//! | `tracing-2002` | the same, with window scaling and the window of 200 kB that section IV-A of the tracing study names |
 //! | `linux-6-reno`, `linux-6-cubic` | a present-day Linux kernel (RFC 6937, 8985, 9438) whose tail loss probe and HyStart are off |
 
 use gannet_machine::time::Duration;
@@ -46,7 +46,7 @@ pub enum Estimator {
     /// SRTT + 4 RTTVAR, the minimum is that of the sum (RFC 6298).
     Standard,
     /// As Linux: the largest deviation of a round trip counts, one that comes from a shorter round trip counts an eighth, and the
-    /// minimum is that of the variation alone (Sarolahti and Kuznetsov, section 4).
+    /// minimum is that of the variation alone (Sarolahti and Kuznetsov).
     Linux,
 }
 
@@ -137,7 +137,7 @@ impl Config {
             timestamp_tick: Duration::from_millis(1),
             sack: true,
             dsack: true,
-            // RFC 3390: 4380 octets.
+            // RFC 3390, before it RFC 2414: 4380 octets.
             initial_window: 3,
             growth: Growth::Reno,
             byte_counting: false,

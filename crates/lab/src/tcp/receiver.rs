@@ -140,7 +140,7 @@ impl Receiver {
     }
 
     /// Linux's quick acknowledgements come back after a pause, and the delay follows the distance of segments (Sarolahti and
-    /// Kuznetsov, section 4).
+    /// Kuznetsov).
     fn follow_rhythm(&mut self, now: Instant) {
         let Some(delayed) = self.config.delayed_ack else { return };
         let Some(last) = self.last.replace(now) else { return };

@@ -300,7 +300,8 @@ impl Sender {
             Phase::Loss { point, frto } => self.in_loss(ack, point, frto, &news, is_duplicate),
         }
         if moved && !matches!(self.phase, Phase::Recovery { .. }) {
-            self.grow(news.acked, peak, now);
+            // What a selective acknowledgement has told counts once.
+            self.grow(delivered, peak, now);
         }
         if self.board.is_empty() {
             (self.deadline, self.reorder_at) = (None, None);
@@ -464,12 +465,12 @@ impl Sender {
         self.record.undone += 1;
     }
 
-    fn grow(&mut self, acked: u32, peak: u32, now: Instant) {
+    fn grow(&mut self, delivered: u32, peak: u32, now: Instant) {
         let used = self.limited || (self.window.is_slow_start() && self.window.cwnd < 2 * peak);
         // The acknowledgement of the SYN is of no data.
         if self.una > 1 && (used || !self.config.validation) {
             let shortest = self.timeout.shortest().unwrap_or(Duration::ZERO);
-            self.window.grow(acked, now, shortest);
+            self.window.grow(delivered, now, shortest);
         }
     }
 

@@ -68,7 +68,7 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// `acked` segments were acknowledged at once.
+    /// `acked` segments were acknowledged at once that had not been told to have arrived.
     pub fn grow(&mut self, acked: u32, now: Instant, round_trip: Duration) {
         let mut acked = if self.byte_counting { acked } else { acked.min(1) };
         if self.is_slow_start() {
