@@ -150,15 +150,15 @@ fn cells(scenario: &Scenario, both: &Both) -> [Cell; 2] {
 type Quantity = (&'static str, &'static str, fn(&Measured) -> f64);
 
 const QUANTITIES: [Quantity; 3] = [
-    ("goodput", "Octets of the stream by time, of all runs, in kbit/s.", |of| of.goodput_kbps),
-    ("retransmissions", "Segments that were sent again, mean of all runs.", |of| {
+    ("goodput", "Octets of the stream by time, median of all runs, in kbit/s.", |of| of.goodput_kbps),
+    ("retransmissions", "Segments that were sent again, median of all runs.", |of| {
         #[expect(clippy::cast_precision_loss, reason = "a count")]
         let count = of.retransmitted as f64;
         count
     }),
     (
         "recovery",
-        "The longest time of a run in which nothing arrived in order, mean of all runs, in s.",
+        "The longest time of a run in which nothing arrived in order, median of all runs, in s.",
         |of| of.recovery_s,
     ),
 ];
@@ -166,15 +166,11 @@ const QUANTITIES: [Quantity; 3] = [
 fn verdicts(of: &Of, way: Way) -> Vec<Verdict> {
     let runs: Vec<&Both> = of.all.iter().filter(|both| both.way == way).collect();
     let verdict = |(name, means, value): Quantity| {
-        let mean = |pick: fn(&Both) -> &Measured| {
-            let all: Samples = runs.iter().map(|both| value(pick(both))).collect();
-            let sum: f64 = all.each().map(|(_, value)| value).sum();
-            // Of none it is not a number.
-            #[expect(clippy::cast_precision_loss, reason = "a count")]
-            let count = all.len() as f64;
-            sum / count
+        // A run in which the machine was taken away is an outlier.
+        let median = |pick: fn(&Both) -> &Measured| {
+            runs.iter().map(|both| value(pick(both))).collect::<Samples>().median()
         };
-        let (kernel, model) = (mean(|both| &both.kernel), mean(|both| &both.model));
+        let (kernel, model) = (median(|both| &both.kernel), median(|both| &both.model));
         let ratio = model / kernel;
         let digits = if name == "goodput" { 0 } else { 2 };
         Verdict {
