@@ -119,6 +119,7 @@ impl Bed {
         let options = link::Options {
             between: ["m-near".to_owned(), "m-far".to_owned()],
             profiles: scenario.profiles(),
+            shared: None,
             seed,
             time: None,
             frames: FRAMES,
