@@ -34,6 +34,7 @@ pub mod llc;
 pub mod ndp;
 pub mod ns;
 mod octet_enum;
+pub mod rlcmac;
 pub mod sndcp;
 pub mod tcp_mss;
 pub mod tlv;
