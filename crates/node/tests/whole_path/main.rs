@@ -4,6 +4,7 @@
 
 mod adaptation;
 mod air;
+mod rlcmac;
 mod world;
 
 use core::net::{Ipv4Addr, Ipv6Addr};
