@@ -58,7 +58,7 @@ impl FrameUse {
         match (place, quarter) {
             (12, 0 | 2) => Self::Ptcch,
             (12, _) => Self::Idle,
-            _ => Self::Block { block: (quarter * 3 + place / 4) as u8, burst: (place % 4) as u8 },
+            _ => Self::Block { block: low_octet(quarter * 3 + place / 4), burst: low_octet(place % 4) },
         }
     }
 }
@@ -79,7 +79,7 @@ impl BlockPeriod {
     #[must_use]
     pub fn at_or_before(now: Instant) -> Self {
         let frame = frame_at(now);
-        let place = (frame % u64::from(MULTIFRAME)) as u32;
+        let place = low_word(frame % u64::from(MULTIFRAME));
         let behind = match FrameUse::of(place) {
             FrameUse::Block { block, .. } => u64::from(block),
             FrameUse::Ptcch | FrameUse::Idle => u64::from(place / 13 * 3 + 2),
@@ -90,7 +90,7 @@ impl BlockPeriod {
     /// B0 to B11.
     #[must_use]
     pub const fn block(self) -> u8 {
-        (self.0 % BLOCKS as u64) as u8
+        low_octet(low_word(self.0 % BLOCKS as u64))
     }
 
     /// Its first TDMA frame, counted since the run began.
@@ -103,7 +103,7 @@ impl BlockPeriod {
     /// Its frame number, FN: that of its first frame.
     #[must_use]
     pub fn frame_number(self) -> u32 {
-        (self.first_frame() % u64::from(HYPERFRAME)) as u32
+        low_word(self.first_frame() % u64::from(HYPERFRAME))
     }
 
     /// When its first frame begins.
@@ -145,6 +145,14 @@ impl BlockPeriod {
         let ahead = (first + HYPERFRAME - self.frame_number()) % HYPERFRAME;
         Some(Self::at_or_before(frame_start(self.first_frame() + u64::from(ahead))))
     }
+}
+
+const fn low_word(value: u64) -> u32 {
+    (value & 0xffff_ffff) as u32
+}
+
+const fn low_octet(value: u32) -> u8 {
+    (value & 0xff) as u8
 }
 
 /// Time that so many block periods take on the average: 20 ms each.

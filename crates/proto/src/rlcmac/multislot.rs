@@ -229,5 +229,5 @@ fn subsets(of: Slots, most: u32) -> impl Iterator<Item = Slots> {
 }
 
 fn run(first: u32, length: u32) -> Slots {
-    Slots((0xff_u32 >> (8 - length) << first) as u8)
+    Slots(0xff_u8.checked_shr(8 - length).unwrap_or(0).checked_shl(first).unwrap_or(0))
 }

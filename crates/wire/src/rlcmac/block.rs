@@ -368,3 +368,59 @@ impl fmt::Debug for Body {
         write!(f, "Body({} {flags:?} {:02x?})", self.scheme, self.octets())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(scheme: CodingScheme, has_indicators: bool, has_tlli: bool, start: &[u8]) -> Body {
+        Body::read(scheme, has_indicators, (has_tlli, false), start)
+    }
+
+    fn pieces(body: &Body) -> Vec<(Vec<u8>, bool)> {
+        let contents = body.contents().unwrap();
+        contents.segments().map(|segment| (segment.octets.to_vec(), segment.is_last)).collect()
+    }
+
+    #[test]
+    fn an_indicator_of_0_says_that_the_end_is_in_the_next_block() {
+        let mut octets = vec![9 << 2 | M, E];
+        octets.extend(1..19);
+        let body = field(CodingScheme::Cs1, true, false, &octets);
+        assert_eq!(pieces(&body), [((1..10).collect(), true), ((10..19).collect(), false)]);
+        let alone = field(CodingScheme::Cs1, true, false, &octets[1..]);
+        let contents = alone.contents().unwrap();
+        assert_eq!((contents.filler, contents.segments().count()), (0, 1));
+    }
+
+    #[test]
+    fn indicators_that_contradict_are_refused() {
+        for (octets, has_tlli, ie, kind) in [
+            (&[4 << 2][..], false, "length indicator", DecodeErrorKind::BadValue(0x10)),
+            (&[M, E], false, "length indicator", DecodeErrorKind::BadValue(2)),
+            (&[20 << 2 | E], false, "length indicator", DecodeErrorKind::BadLength(20)),
+            (&[16 << 2 | E], true, "length indicator", DecodeErrorKind::BadLength(16)),
+            (&[1 << 2 | M; 20], false, "length indicator", DecodeErrorKind::Truncated { needed: 1, have: 0 }),
+        ] {
+            let error = field(CodingScheme::Cs1, true, has_tlli, octets).contents().unwrap_err();
+            assert_eq!((error.ie, error.kind), (ie, kind), "{octets:02x?}");
+        }
+        let mut octets = [1 << 2 | M; 20];
+        octets[16] = 1 << 2 | E;
+        let error = field(CodingScheme::Cs1, true, true, &octets).contents().unwrap_err();
+        assert_eq!((error.ie, error.offset), ("TLLI", 20));
+    }
+
+    #[test]
+    fn a_packet_flow_identifier_is_read_over() {
+        let mut block = [0; 23];
+        block[1] = 0x40 | 3 << 1 | 1;
+        block[2] = 0;
+        block[3..12].copy_from_slice(&[2 << 2 | E, 0xc0, 0, 0, 1, 5 << 1 | 1, 0xaa, 0xbb, FILLER]);
+        let (header, body) = UplinkHeader::parse(&block).unwrap();
+        let contents = body.contents().unwrap();
+        assert_eq!((header.tfi, contents.tlli, contents.packet_flow), (3, Some(Tlli(0xc000_0001)), Some(5)));
+        assert_eq!(pieces(&body), [(vec![0xaa, 0xbb], true)]);
+        assert_eq!(&*header.emit(&body), block);
+    }
+}

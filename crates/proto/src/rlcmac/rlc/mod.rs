@@ -93,3 +93,9 @@ impl LlPdu for Frame {
         self
     }
 }
+
+/// A block's number as it stands in its header.
+const fn modulo(number: u32) -> u8 {
+    let [low, ..] = number.to_le_bytes();
+    low % SNS
+}

@@ -1,6 +1,6 @@
 //! The receiving side of a TBF: 04.60 (44.060) clauses 9.1.4 to 9.1.8, 9.1.12.
 
-use super::{LL_PDU_MAX, Mode, ReceiverCounts, Report, SNS, WINDOW};
+use super::{LL_PDU_MAX, Mode, ReceiverCounts, Report, SNS, WINDOW, modulo};
 use core::fmt;
 use gannet_wire::DecodeError;
 use gannet_wire::id::Tlli;
@@ -155,13 +155,13 @@ impl Receiver {
     /// V(R): the BSN behind the newest block that came.
     #[must_use]
     pub fn v_r(&self) -> u8 {
-        (self.v_r_whole() % u32::from(SNS)) as u8
+        modulo(self.v_r_whole())
     }
 
     /// V(Q): the BSN of the oldest block that is missing.
     #[must_use]
     pub const fn v_q(&self) -> u8 {
-        (self.v_q % SNS as u32) as u8
+        modulo(self.v_q)
     }
 
     /// Blocks that are missing before the newest that came: a report would have them sent again.

@@ -1,7 +1,7 @@
 //! The sending side of a TBF: 04.60 (44.060) clauses 9.1.1 to 9.1.3, 9.3.1 to 9.3.3.
 
 use super::cut::{Plan, plan};
-use super::{Kind, LlPdu, Mode, Report, SNS, SenderCounts, WINDOW};
+use super::{Kind, LlPdu, Mode, Report, SNS, SenderCounts, WINDOW, modulo};
 use core::fmt;
 use gannet_wire::id::Tlli;
 use gannet_wire::rlcmac::block::{Body, CV_MANY, TLLI_LEN};
@@ -455,9 +455,4 @@ impl<P: LlPdu> Sender<P> {
             self.round = self.round.saturating_sub(1);
         }
     }
-}
-
-/// A block's number as it stands in its header.
-const fn modulo(bsn: u32) -> u8 {
-    (bsn % SNS as u32) as u8
 }
