@@ -127,13 +127,15 @@ const fn padding_bit(at: usize) -> bool {
 pub(crate) struct BitWriter<'a> {
     octets: &'a mut [u8],
     at: usize,
+    /// Zeros beyond the end are left out.
+    zeros_follow: bool,
 }
 
 impl<'a> BitWriter<'a> {
     /// A writer at the first bit of `octets`, which are overwritten with the padding.
     pub(crate) fn new(octets: &'a mut [u8]) -> Self {
         octets.fill(PADDING);
-        Self { octets, at: 0 }
+        Self { octets, at: 0, zeros_follow: false }
     }
 
     /// True where no bit fits any more.
@@ -150,6 +152,9 @@ impl<'a> BitWriter<'a> {
 
     /// One bit.
     pub(crate) fn flag(&mut self, bit: bool) {
+        if self.is_full() && self.zeros_follow && !bit {
+            return;
+        }
         let mask = 0x80 >> (self.at % 8);
         if let Some(octet) = self.octets.get_mut(self.at / 8) {
             *octet = if bit { *octet | mask } else { *octet & !mask };
@@ -164,8 +169,9 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// Bits that are fixed, as text of zeros and ones.
+    /// Bits that are fixed, as text of zeros and ones. Empty text: from here on the message may be cut.
     pub(crate) fn fixed(&mut self, bits: &str) {
+        self.zeros_follow |= bits.is_empty();
         for bit in bits.bytes() {
             self.flag(bit == b'1');
         }
@@ -441,7 +447,7 @@ mod tests {
         assert_eq!(reader.take(7, "b"), Ok(0b00_1101_1));
         let error = reader.take(7, "c").unwrap_err();
         assert_eq!(error.to_string(), "c at octet 1: needs 1 octets, has 1");
-        assert!(reader.expect("00000", "d").is_err(), "the sixth of the second octet on");
+        assert!(reader.expect("00001", "d").is_err(), "a failed read takes nothing");
         assert!(BitReader::new(&[0x40]).expect("01", "e").is_ok());
     }
 
