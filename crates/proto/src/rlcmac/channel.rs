@@ -182,7 +182,7 @@ pub enum Capture {
     #[default]
     None,
     /// The strongest is received where it exceeds the sum of the others by this, in dB. All have the same mean and Rayleigh
-    /// fading. 05.05 table 2 has 8 dB for PRACH and RACH bursts.
+    /// fading.
     Ratio(f64),
 }
 
