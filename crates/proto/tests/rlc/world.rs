@@ -2,7 +2,7 @@
 
 use gannet_machine::rng::Rng;
 use gannet_proto::rlcmac::rlc::{Ending, Mode, Receiver, Report, Sender, Sent};
-use gannet_wire::rlcmac::coding::CodingScheme;
+use gannet_wire::rlcmac::coding::{CodingScheme, HEADER_LEN};
 use std::collections::VecDeque;
 
 /// How a run goes.
@@ -41,6 +41,7 @@ pub struct World {
     pub done: Vec<Vec<u8>>,
     pub lost: u64,
     pub field_octets: u64,
+    pub air_octets: u64,
 }
 
 impl World {
@@ -59,6 +60,7 @@ impl World {
             done: Vec::new(),
             lost: 0,
             field_octets: 0,
+            air_octets: 0,
         }
     }
 
@@ -112,6 +114,7 @@ impl World {
     }
 
     fn send(&mut self, sent: Sent) {
+        self.air_octets += (HEADER_LEN + sent.body.scheme().data_octets()) as u64;
         if sent.kind == gannet_proto::rlcmac::rlc::Kind::New {
             self.field_octets += sent.body.scheme().data_octets() as u64;
         }
@@ -130,7 +133,7 @@ impl World {
         assert_eq!((there.outside, there.malformed), (0, 0));
         let octets =
             counts.ll_pdu_octets + counts.indicator_octets + counts.tlli_octets + counts.filler_octets;
-        assert_eq!(octets, self.field_octets);
+        assert_eq!((octets, counts.air_octets()), (self.field_octets, self.air_octets));
         assert_eq!(self.done, self.pushed[..self.done.len()]);
         if self.run.mode == Mode::Acknowledged {
             assert_eq!(counts.new, counts.acknowledged + self.sender.unacknowledged() as u64);
