@@ -226,8 +226,8 @@ pub fn pages() {
             case(
                 Channel::Pch,
                 first,
-                "rr.l2_pseudo_len=19 rr.page_mode=0 rr.chnl_needed_ch1=1 rr.chnl_needed_ch2=3 rr.packet_page_indication_1=1 \
-                 rr.packet_page_indication_2=0",
+                "rr.l2_pseudo_len=19 rr.page_mode=0 rr.chnl_needed_ch1=1 rr.chnl_needed_ch2=3 /3gpp.tmsi=0xd1992173 \
+                 /e212.imsi=262019876543210 rr.packet_page_indication_1=1 rr.packet_page_indication_2=0",
             ),
             case(
                 Channel::Pch,
@@ -239,12 +239,13 @@ pub fn pages() {
             case(
                 Channel::Pch,
                 second,
-                "rr.l2_pseudo_len=18 rr.page_mode=1 rr.chnl_needed_ch3=3 rr.packet_paging_procedure_1=1",
+                "rr.l2_pseudo_len=18 rr.page_mode=1 rr.chnl_needed_ch2=2 tmsi=1,0xfffffffe /3gpp.tmsi=0xc0de1234 \
+                 rr.chnl_needed_ch3=3 rr.packet_paging_procedure_1=1",
             ),
             case(
                 Channel::Pch,
                 third,
-                "rr.l2_pseudo_len=19 rr.chnl_needed_ch3=2 rr.chnl_needed_ch4=3 rr.nln_pch=2 rr.nln_status_pch=1",
+                "rr.l2_pseudo_len=19 tmsi=1,2,3,4 rr.chnl_needed_ch3=2 rr.chnl_needed_ch4=3 rr.nln_pch=2 rr.nln_status_pch=1",
             ),
         ],
     );

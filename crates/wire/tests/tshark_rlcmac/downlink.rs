@@ -231,8 +231,9 @@ pub fn frequencies_and_single_blocks() {
 }
 
 fn request_reference() -> PacketRequestReference {
+    // One phase, class 12, priority 2.
     PacketRequestReference {
-        access: AccessInformation::lowest(0b0_01100_10_101),
+        access: AccessInformation::lowest(0b001_1001_0101),
         frame: ReducedFrame::of(2044),
     }
 }

@@ -68,11 +68,16 @@ pub fn check(prefix: &str, cases: &[Case]) {
     names.sort_unstable();
     names.dedup();
     let full: Vec<String> =
-        names.iter().map(|name| format!("{prefix}.{name}")).chain(["_ws.malformed".to_owned()]).collect();
+        names.iter().map(|name| full_name(prefix, name)).chain(["_ws.malformed".to_owned()]).collect();
     let rows = capture.dissect(&[], &full.iter().map(String::as_str).collect::<Vec<_>>());
     let wrong: Vec<String> =
         cases.iter().zip(&rows).filter_map(|(case, row)| differences(case, &names, row)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A name with a slash before it is whole.
+fn full_name(prefix: &str, name: &str) -> String {
+    name.strip_prefix('/').map_or_else(|| format!("{prefix}.{name}"), str::to_owned)
 }
 
 /// What tshark says otherwise of one case, and the whole that it says.
@@ -105,6 +110,7 @@ fn bits_of(details: &str, label: &str) -> Vec<u64> {
 
 fn main() -> ExitCode {
     gannet_testkit::main(&[
+        ("acknowledgement_bursts", &[Need::Tshark], uplink::acknowledgement_bursts),
         ("uplink_messages", &[Need::Tshark], uplink::messages),
         ("downlink_assignments", &[Need::Tshark], downlink::assignments),
         ("downlink_frequencies_and_single_blocks", &[Need::Tshark], downlink::frequencies_and_single_blocks),

@@ -3,6 +3,7 @@
 use crate::{Case, check};
 use gannet_wire::gsmtap::Channel;
 use gannet_wire::id::Tlli;
+use gannet_wire::rlcmac::access::AcknowledgementBurst;
 use gannet_wire::rlcmac::element::{
     AckNackDescription, ChannelQuality, ChannelRequestDescription, GlobalTfi, RadioCapabilities,
     RadioCapability,
@@ -14,7 +15,7 @@ use gannet_wire::rlcmac::uplink::{
 use gannet_wire::rlcmac::value::{
     AccessType, Arfcn, ArfcnIndex, Bsic, Bsn, CValue, CellChangeCause, ChangeMark, CtrlAck,
     InterferenceLevel, LlcPduType, MessageType, MultislotClass, PeakThroughputClass, RadioPriority, RlcMode,
-    RlcOctets, RxLevel, RxQuality, SignVariance, StatusCause, Tfi,
+    RlcOctets, RxLevel, RxQuality, SignVariance, StatusCause, Tfi, Timeslot,
 };
 use gannet_wire::rlcmac::{Later, UplinkControlBlock, UplinkMessage};
 
@@ -177,4 +178,24 @@ fn reports() -> Vec<Case> {
 
 pub fn messages() {
     check("gsm_rlcmac", &[acknowledgements(), requests(), reports()].concat());
+}
+
+pub fn acknowledgement_bursts() {
+    let burst = |timeslot: Option<u8>| AcknowledgementBurst {
+        ctrl_ack: CtrlAck::lowest(1),
+        timeslot: timeslot.map(Timeslot::lowest),
+    };
+    let eight = |timeslot| [burst(timeslot).emit8()];
+    // The bits of eleven stand first in two octets.
+    let eleven = |timeslot| (burst(timeslot).emit11() << 5).to_be_bytes();
+    let case = |octets: &[u8], fields| Case::new(Channel::Pacch, true, octets, fields);
+    check(
+        "gsm_rlcmac",
+        &[
+            case(&eight(None), "message_type_6=31"),
+            case(&eight(Some(6)), "message_type_3=0 ~TN_RRBP=6"),
+            case(&eleven(None), "message_type_9=505"),
+            case(&eleven(Some(6)), "message_type_6=55 ~TN_RRBP=6"),
+        ],
+    );
 }
