@@ -14,6 +14,7 @@ use gannet_wire::gtp::{pco, v0, v1c, v1u};
 use gannet_wire::l3::{Direction, L3Message};
 use gannet_wire::rlcmac::access::{AcknowledgementBurst, PacketChannelRequest8, PacketChannelRequest11};
 use gannet_wire::rlcmac::ccch::CcchMessage;
+use gannet_wire::rlcmac::cell::SystemInformation13;
 use gannet_wire::rlcmac::{DownlinkControlBlock, UplinkControlBlock};
 use gannet_wire::{adaptation, bssgp, gsup, gtp, ipa, llc, ns, sndcp};
 
@@ -193,13 +194,14 @@ pub fn sndcp(octets: &[u8]) {
     }
 }
 
-/// Octets of a control block of RLC/MAC, and of a block of the CCCH.
+/// Octets of a control block of RLC/MAC, and of a block of CCCH and BCCH.
 const RADIO_BLOCK: usize = 23;
 
-/// RLC/MAC control blocks of both directions, blocks of the CCCH, access bursts. What is read of fewer octets than a block has
+/// RLC/MAC control blocks of both directions, blocks of CCCH and BCCH, access bursts. What is read of fewer octets than a block has
 /// is written as a whole block, which comes back.
 pub fn rlcmac(octets: &[u8]) {
-    let octets = octets.get(..RADIO_BLOCK).unwrap_or(octets);
+    let (octets, second) = octets.split_at(octets.len().min(RADIO_BLOCK));
+    let _ = DownlinkControlBlock::parse_segments(octets, second);
     if let Ok(block) = DownlinkControlBlock::parse(octets) {
         let whole = block.emit().expect("what is read fits");
         let second = DownlinkControlBlock::parse(&whole).expect("what is written is read");
@@ -215,6 +217,11 @@ pub fn rlcmac(octets: &[u8]) {
     if let Ok(message) = CcchMessage::parse(octets) {
         let whole = message.emit().expect("what is read fits");
         let second = CcchMessage::parse(&whole).expect("what is written is read");
+        assert_eq!(second.emit(), Some(whole));
+    }
+    if let Ok(message) = SystemInformation13::parse(octets) {
+        let whole = message.emit().expect("what is read fits");
+        let second = SystemInformation13::parse(&whole).expect("what is written is read");
         assert_eq!(second.emit(), Some(whole));
     }
     let [first, second, ..] = octets else { return };

@@ -1,5 +1,6 @@
 //! Control messages from the network to mobiles (04.60 clause 11.2 [44.060]).
 
+use super::cell::PacketSystemInformation13;
 use super::coding::CodingScheme;
 use super::csn::{BitReader, BitWriter, Bits, Csn, Later, choice, sequence};
 use super::element::{
@@ -505,16 +506,6 @@ sequence!(
     ReconfiguredUplink, "Dynamic Allocation":
     is_extended, power, granularity, blocks, starting_time, timeslots,
 );
-
-/// PACKET SYSTEM INFORMATION TYPE 13 (clause 11.2.25): its content is not read.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct PacketSystemInformation13 {
-    /// What idle mobiles of the group do.
-    pub page_mode: PageMode,
-    /// The rest of the block.
-    pub content: Later<0>,
-}
-sequence!(PacketSystemInformation13, "Packet System Information Type 13": page_mode, content);
 
 /// A message of a type that is not known: its page mode counts all the same (clause 11.2.0.1).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -4,6 +4,11 @@ use crate::{Case, check};
 use gannet_wire::gsmtap::Channel;
 use gannet_wire::id::{PTmsi, Tlli};
 use gannet_wire::l3::ie::Octets;
+use gannet_wire::rlcmac::cell::{
+    AccessBurst, AccessThreshold, BcchChangeMark, Broadcast, BsCvMax, CellAccess, CellInformation,
+    CellOptions, CellPowerControl, ChangeField, DrxTimerCode, NetworkMode, PacketSystemInformation13, Pan,
+    PanStep, Rac, SystemInformation13, T3168Code, T3192Code,
+};
 use gannet_wire::rlcmac::coding::CodingScheme;
 use gannet_wire::rlcmac::control::{ControlAddress, DownlinkControlHeader, OptionalOctets};
 use gannet_wire::rlcmac::downlink::{
@@ -30,7 +35,7 @@ use gannet_wire::rlcmac::value::{
     ReducedFrame, ReleaseCause, RflNumber, RlcMode, Rrbp, Rti, Tfi, Timeslot, TimingAdvance,
     TimingAdvanceIndex, TlliBlockCoding, Tqi, Tsc, Usf, UsfGranularity, WaitIndication, WaitUnit,
 };
-use gannet_wire::rlcmac::{Bits, DownlinkControlBlock, DownlinkMessage, Later};
+use gannet_wire::rlcmac::{Bits, DownlinkControlBlock, DownlinkMessage, Later, LaterRest};
 
 const TLLI: Tlli = Tlli(0xc0de_1234);
 
@@ -498,6 +503,79 @@ fn reconfigurations() -> Vec<Case> {
              dl.alpha=8 dl.gamma=19 usf=5,2",
         ),
     ]
+}
+
+fn cell_information() -> CellInformation {
+    let options = CellOptions {
+        mode: NetworkMode::III,
+        t3168: T3168Code::lowest(5),
+        t3192: T3192Code::lowest(6),
+        drx_timer_max: DrxTimerCode::lowest(4),
+        access_burst: AccessBurst::Bits11,
+        control_ack: AckType::ControlBlock,
+        bs_cv_max: BsCvMax::lowest(9),
+        pan: Some(Pan {
+            decrement: PanStep::lowest(1),
+            increment: PanStep::lowest(2),
+            maximum: PanStep::lowest(5),
+        }),
+        extension: None,
+    };
+    let power = CellPowerControl {
+        alpha: Alpha::lowest(7),
+        idle_averaging: AveragingPeriod::lowest(21),
+        transfer_averaging: AveragingPeriod::lowest(11),
+        measured: MeasuredChannel::Pdch,
+        interference_filter: InterferenceFilter::lowest(6),
+    };
+    let access = CellAccess {
+        rac: Rac::lowest(0xa5),
+        split_paging: true,
+        threshold: AccessThreshold::lowest(5),
+        control: NetworkControlOrder::Nc1,
+        options,
+        power,
+    };
+    CellInformation {
+        change_mark: BcchChangeMark::lowest(6),
+        change_field: ChangeField::lowest(9),
+        allocation: None,
+        broadcast: Broadcast::Bcch(access),
+    }
+}
+
+pub fn system_information() {
+    let packet = PacketSystemInformation13 {
+        page_mode: PageMode::Normal,
+        cell: cell_information(),
+        later: Later::NONE,
+    };
+    check(
+        "gsm_rlcmac",
+        &[case(
+            packet,
+            "dl.message_type=55 dl.bcch_change_mark=6 dl.si_change_field=9 dl.rac=0xa5 \
+             dl.pbcch_not_present_spgc_ccch_sup=1 dl.pbcch_not_present_priority_access_thr=5 \
+             dl.gprs_cell_options_nmo=2 dl.gprs_cell_options_t3168=5 dl.gprs_cell_options_t3192=6 \
+             dl.gprs_cell_options_drx_timer_max=4 dl.gprs_cell_options_access_burst_type=1 \
+             dl.gprs_cell_options_bs_cv_max=9 dl.gprs_cell_options_pan_dec=1 dl.gprs_cell_options_pan_inc=2 \
+             dl.gprs_cell_options_pan_max=5 dl.alpha=7 dl.t_avg_w=21 dl.t_avg_t=11 dl.pc_meas_chan=1 dl.n_avg_i=6",
+        )],
+    );
+    let block = SystemInformation13 { cell: Some(cell_information()), later: LaterRest::NONE };
+    let block = block.emit().unwrap();
+    check(
+        "gsm_a.rr",
+        &[Case::new(
+            Channel::Bcch,
+            false,
+            &block,
+            "l2_pseudo_len=0 bcch_change_mark=6 si_change_field=9 rac=0xa5 spgc_ccch_sup=1 priority_access_thr=5 \
+             network_control_order=1 nmo=2 t3168=5 t3192=6 drx_timer_max=4 access_burst_type=1 \
+             control_ack_type=1 bs_cv_max=9 pan_dec=1 pan_inc=2 pan_max=5 alpha=7 t_avg_w=21 t_avg_t=11 \
+             pc_meas_chan=1 n_avg_i=6",
+        )],
+    );
 }
 
 pub fn messages() {

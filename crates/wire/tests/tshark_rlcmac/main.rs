@@ -115,6 +115,7 @@ fn main() -> ExitCode {
         ("downlink_assignments", &[Need::Tshark], downlink::assignments),
         ("downlink_frequencies_and_single_blocks", &[Need::Tshark], downlink::frequencies_and_single_blocks),
         ("downlink_messages", &[Need::Tshark], downlink::messages),
+        ("system_information", &[Need::Tshark], downlink::system_information),
         ("downlink_headers", &[Need::Tshark], downlink::headers),
         ("immediate_assignments", &[Need::Tshark], ccch::assignments),
         ("pages", &[Need::Tshark], ccch::pages),

@@ -9,8 +9,9 @@ use gannet_wire::rlcmac::element::{
     RadioCapability,
 };
 use gannet_wire::rlcmac::uplink::{
-    Neighbour, Neighbours, PacketCellChangeFailure, PacketControlAcknowledgement, PacketDownlinkAckNack,
-    PacketMeasurementReport, PacketMobileTbfStatus, PacketResourceRequest, PacketUplinkDummy, RequestAddress,
+    MeasurementReport, Neighbour, Neighbours, NetworkReport, PacketCellChangeFailure,
+    PacketControlAcknowledgement, PacketDownlinkAckNack, PacketMeasurementReport, PacketMobileTbfStatus,
+    PacketResourceRequest, PacketUplinkDummy, RequestAddress,
 };
 use gannet_wire::rlcmac::value::{
     AccessType, Arfcn, ArfcnIndex, Bsic, Bsn, CValue, CellChangeCause, ChangeMark, CtrlAck,
@@ -154,10 +155,12 @@ fn reports() -> Vec<Case> {
             PacketMeasurementReport {
                 tlli: TLLI,
                 change_mark: Some(ChangeMark::lowest(3)),
-                is_nc2: true,
-                serving: RxLevel::lowest(44),
-                interference: None,
-                neighbours: Neighbours(vec![neighbour(5, Some(62), 20), neighbour(31, None, 9)]),
+                report: MeasurementReport::Network(NetworkReport {
+                    is_nc2: true,
+                    serving: RxLevel::lowest(44),
+                    interference: None,
+                    neighbours: Neighbours(vec![neighbour(5, Some(62), 20), neighbour(31, None, 9)]),
+                }),
                 later: Later::NONE,
             },
             "ul.message_type=4 tlli=0xc0de1234 ul.pmr_psi5_change_mark=3 ul.nc_mode=1 ul.rxlev_serving_cell=44 \
