@@ -1,6 +1,6 @@
 //! Control messages of mobiles.
 
-use crate::{Case, check};
+use crate::Case;
 use gannet_wire::gsmtap::Channel;
 use gannet_wire::id::Tlli;
 use gannet_wire::rlcmac::access::AcknowledgementBurst;
@@ -22,7 +22,7 @@ use gannet_wire::rlcmac::{Later, UplinkControlBlock, UplinkMessage};
 
 fn case(is_retry: bool, message: impl Into<UplinkMessage>, fields: &'static str) -> Case {
     let block = UplinkControlBlock { is_retry, message: message.into() }.emit().unwrap();
-    Case::new(Channel::Pacch, true, &block, fields)
+    Case::new("gsm_rlcmac", Channel::Pacch, true, &block, fields)
 }
 
 const TLLI: Tlli = Tlli(0xc0de_1234);
@@ -179,11 +179,11 @@ fn reports() -> Vec<Case> {
     ]
 }
 
-pub fn messages() {
-    check("gsm_rlcmac", &[acknowledgements(), requests(), reports()].concat());
+pub fn messages() -> Vec<Case> {
+    [acknowledgements(), requests(), reports()].concat()
 }
 
-pub fn acknowledgement_bursts() {
+pub fn acknowledgement_bursts() -> Vec<Case> {
     let burst = |timeslot: Option<u8>| AcknowledgementBurst {
         ctrl_ack: CtrlAck::lowest(1),
         timeslot: timeslot.map(Timeslot::lowest),
@@ -191,14 +191,11 @@ pub fn acknowledgement_bursts() {
     let eight = |timeslot| [burst(timeslot).emit8()];
     // The bits of eleven stand first in two octets.
     let eleven = |timeslot| (burst(timeslot).emit11() << 5).to_be_bytes();
-    let case = |octets: &[u8], fields| Case::new(Channel::Pacch, true, octets, fields);
-    check(
-        "gsm_rlcmac",
-        &[
-            case(&eight(None), "message_type_6=31"),
-            case(&eight(Some(6)), "message_type_3=0 ~TN_RRBP=6"),
-            case(&eleven(None), "message_type_9=505"),
-            case(&eleven(Some(6)), "message_type_6=55 ~TN_RRBP=6"),
-        ],
-    );
+    let case = |octets: &[u8], fields| Case::new("gsm_rlcmac", Channel::Pacch, true, octets, fields);
+    vec![
+        case(&eight(None), "message_type_6=31"),
+        case(&eight(Some(6)), "message_type_3=0 ~TN_RRBP=6"),
+        case(&eleven(None), "message_type_9=505"),
+        case(&eleven(Some(6)), "message_type_6=55 ~TN_RRBP=6"),
+    ]
 }
