@@ -13,8 +13,12 @@ use gannet_proto::sndcp::{N_PDU_MAX, v42bis};
 use gannet_wire::bssgp::{DlUnitdata, UlUnitdata};
 use gannet_wire::gtp::{pco, v0, v1c, v1u};
 use gannet_wire::l3::{Direction, L3Message};
+use gannet_wire::rlcmac::access::{AcknowledgementBurst, PacketChannelRequest8, PacketChannelRequest11};
 use gannet_wire::rlcmac::block::{DownlinkHeader, UplinkHeader};
+use gannet_wire::rlcmac::ccch::CcchMessage;
+use gannet_wire::rlcmac::cell::SystemInformation13;
 use gannet_wire::rlcmac::coding::{CodingScheme, HEADER_LEN};
+use gannet_wire::rlcmac::{DownlinkControlBlock, UplinkControlBlock};
 use gannet_wire::{adaptation, bssgp, gsup, gtp, ipa, llc, ns, sndcp};
 
 #[path = "links.rs"]
@@ -39,6 +43,7 @@ pub const ALL: &[Entry] = &[
     ("ns", ns),
     ("rfc1144", rfc1144),
     ("rlc_data", rlc_data),
+    ("rlcmac", rlcmac),
     ("sm", sm),
     ("sndcp", sndcp),
     ("sndcp_links", sndcp_links),
@@ -218,6 +223,49 @@ pub fn sndcp(octets: &[u8]) {
         let mut emitted = Vec::new();
         sndcp::xid::emit(&parameters, &mut emitted);
         assert_eq!(sndcp::xid::parse(&emitted).as_ref(), Ok(&parameters));
+    }
+}
+
+/// Octets of a control block of RLC/MAC, and of a block of CCCH and BCCH.
+const RADIO_BLOCK: usize = 23;
+
+/// RLC/MAC control blocks of both directions, blocks of CCCH and BCCH, access bursts. What is read of fewer octets than a block has
+/// is written as a whole block, which comes back.
+pub fn rlcmac(octets: &[u8]) {
+    let (octets, second) = octets.split_at(octets.len().min(RADIO_BLOCK));
+    let _ = DownlinkControlBlock::parse_segments(octets, second);
+    if let Ok(block) = DownlinkControlBlock::parse(octets) {
+        let whole = block.emit().expect("what is read fits");
+        let second = DownlinkControlBlock::parse(&whole).expect("what is written is read");
+        assert_eq!(second.message.message_type(), block.message.message_type());
+        assert_eq!(second.emit(), Some(whole));
+    }
+    if let Ok(block) = UplinkControlBlock::parse(octets) {
+        let whole = block.emit().expect("what is read fits");
+        let second = UplinkControlBlock::parse(&whole).expect("what is written is read");
+        assert_eq!(second.message.message_type(), block.message.message_type());
+        assert_eq!(second.emit(), Some(whole));
+    }
+    if let Ok(message) = CcchMessage::parse(octets) {
+        let whole = message.emit().expect("what is read fits");
+        let second = CcchMessage::parse(&whole).expect("what is written is read");
+        assert_eq!(second.emit(), Some(whole));
+    }
+    if let Ok(message) = SystemInformation13::parse(octets) {
+        let whole = message.emit().expect("what is read fits");
+        let second = SystemInformation13::parse(&whole).expect("what is written is read");
+        assert_eq!(second.emit(), Some(whole));
+    }
+    let [first, second, ..] = octets else { return };
+    let burst = u16::from_be_bytes([*first, *second]) >> 5;
+    if let Ok(request) = PacketChannelRequest11::parse(burst) {
+        assert_eq!(request.emit(), burst);
+    }
+    if let Ok(request) = PacketChannelRequest8::parse(*first) {
+        assert_eq!(request.emit(), *first);
+    }
+    if let Ok(answer) = AcknowledgementBurst::parse11(burst) {
+        assert_eq!(answer.emit11(), burst);
     }
 }
 

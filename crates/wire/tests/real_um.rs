@@ -6,12 +6,13 @@
 
 use gannet_wire::id::Tlli;
 use gannet_wire::rlcmac::ccch::{CcchMessage, IaRestOctets, PagedMobile, Resource};
+use gannet_wire::rlcmac::cell::{AccessThreshold, Broadcast, NetworkMode, Rac, SystemInformation13};
 use gannet_wire::rlcmac::coding::CodingScheme;
 use gannet_wire::rlcmac::downlink::UplinkAllocation;
 use gannet_wire::rlcmac::element::{AckNackDescription, Frequencies, UplinkAddress};
 use gannet_wire::rlcmac::value::{
-    Arfcn, Bsn, ChannelNeeded, PageMode, PdchSet, RadioPriority, RlcOctets, Rrbp, Tfi, Timeslot,
-    TimingAdvance, Tsc, Usf,
+    AckType, Arfcn, Bsn, ChannelNeeded, NetworkControlOrder, PageMode, PdchSet, RadioPriority, RlcOctets,
+    Rrbp, Tfi, Timeslot, TimingAdvance, Tsc, Usf,
 };
 use gannet_wire::rlcmac::{DownlinkControlBlock, DownlinkMessage, UplinkControlBlock, UplinkMessage};
 use std::collections::BTreeMap;
@@ -140,4 +141,26 @@ fn the_phone_acknowledges_and_asks_for_a_tbf() {
         panic!()
     };
     assert_eq!((answer.tlli, answer.ctrl_ack.get()), (Tlli(0xd199_2173), 0));
+}
+
+#[test]
+fn a_cell_says_how_packet_access_works() {
+    let block = octets("0106009000185a6fc9f14008411b2b2b2b2b2b2b2b2b2b");
+    let information = SystemInformation13::parse(&block).unwrap();
+    assert_eq!(information.emit().map(Vec::from), Some(block));
+    assert!(!information.later.0.is_empty(), "the SGSN is of R99");
+    let cell = information.cell.unwrap();
+    assert_eq!((cell.change_mark.get(), &cell.allocation), (1, &None));
+    let Broadcast::Bcch(access) = cell.broadcast else { panic!("{cell:?}") };
+    assert_eq!(
+        (access.rac, access.threshold, access.control),
+        (Rac::lowest(0), AccessThreshold::lowest(6), NetworkControlOrder::Nc0)
+    );
+    let options = access.options;
+    assert_eq!((options.t3168.milliseconds(), options.t3192.milliseconds()), (2000, 1500));
+    assert_eq!((options.mode, options.control_ack), (NetworkMode::II, AckType::ControlBlock));
+    assert_eq!((options.bs_cv_max.get(), options.pan.unwrap().maximum.get()), (15, 7));
+    assert_eq!((access.power.idle_averaging.get(), access.power.interference_filter.get()), (16, 8));
+    let error = SystemInformation13::parse(&octets("55061900")).unwrap_err();
+    assert_eq!(error.to_string(), "message type at octet 2: unknown message type 0x19");
 }

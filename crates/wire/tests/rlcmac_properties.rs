@@ -5,11 +5,13 @@
 use gannet_wire::DecodeErrorKind;
 use gannet_wire::id::{PTmsi, Tlli};
 use gannet_wire::rlcmac::ccch::CcchMessage;
-use gannet_wire::rlcmac::control::DownlinkControlHeader;
+use gannet_wire::rlcmac::control::{ControlAddress, DownlinkControlHeader, OptionalOctets};
 use gannet_wire::rlcmac::downlink::{PacketAccessReject, PacketDownlinkDummy, Reject, RejectAddress};
-use gannet_wire::rlcmac::element::{RadioCapability, Wait};
+use gannet_wire::rlcmac::element::{GlobalTfi, RadioCapability, Wait};
 use gannet_wire::rlcmac::paging::{PacketPagingRequest, Page, PagedIdentity};
-use gannet_wire::rlcmac::value::{MultislotClass, PageMode, PersistenceLevel, Usf, WaitIndication, WaitUnit};
+use gannet_wire::rlcmac::value::{
+    BlockPower, MultislotClass, PageMode, PersistenceLevel, Rrbp, Rti, Tfi, Usf, WaitIndication, WaitUnit,
+};
 use gannet_wire::rlcmac::{
     Bits, DownlinkControlBlock, DownlinkMessage, Later, UplinkControlBlock, UplinkMessage,
 };
@@ -123,6 +125,75 @@ proptest! {
             prop_assert!(cut.multislot_class().is_none_or(|found| found == class));
         }
     }
+}
+
+/// The properties above say something of each type: random octets are a message of it often enough.
+#[test]
+fn random_octets_are_messages_of_every_type() {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut block = || {
+        [0; 22].map(|_: u8| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()[5]
+        })
+    };
+    let mut read_of = |kind: u8, read: &dyn Fn(&[u8]) -> bool| {
+        let blocks = (0..1000).map(|_| {
+            let mut octets = block();
+            octets[0] = octets[0] & 3 | kind << 2;
+            octets
+        });
+        blocks.filter(|octets| read(octets)).count()
+    };
+    for kind in DOWNLINK {
+        let read = read_of(kind, &|octets| DownlinkMessage::parse(octets).is_ok());
+        assert!(read > 20, "type {kind:#x}: {read} in 1000");
+    }
+    for kind in UPLINK {
+        let read = read_of(kind, &|octets| UplinkMessage::parse(octets).is_ok());
+        assert!(read > 20, "type {kind:#x}: {read} in 1000");
+    }
+}
+
+#[test]
+fn a_long_message_goes_in_two_blocks() {
+    let page = |number| Page::Packet(PagedIdentity::Temporary(PTmsi(number)));
+    let message = |pages: u32| {
+        DownlinkMessage::from(PacketPagingRequest {
+            page_mode: PageMode::Normal,
+            persistence: None,
+            list: None,
+            pages: (0..pages).map(|number| page(0xc000_0000 | number)).collect(),
+            later: Later::NONE,
+        })
+    };
+    let address = ControlAddress { power: BlockPower::lowest(1), tfi: GlobalTfi::Downlink(Tfi::lowest(9)) };
+    let optional =
+        OptionalOctets { is_second: false, rti: Rti::lowest(0), is_final: true, address: Some(address) };
+    let plain = DownlinkControlHeader { poll: Some(Rrbp::N17), ..DownlinkControlHeader::new(Usf::lowest(2)) };
+    let addressed = DownlinkControlHeader { optional: Some(optional), ..plain };
+    // 10 bits and 35 for each page, of 336 and of 320.
+    for (header, most) in [(plain, 9), (addressed, 8)] {
+        for pages in 0..=most {
+            let [first, second] =
+                DownlinkControlBlock::emit_segments(header, Rti::lowest(21), &message(pages)).unwrap();
+            assert_eq!(DownlinkControlBlock::parse_segments(&first, &second), Ok(message(pages)));
+            let error = DownlinkControlBlock::parse(&first).unwrap_err();
+            assert_eq!((error.ie, error.kind), ("FS", DecodeErrorKind::Conditional));
+            let error = DownlinkControlBlock::parse_segments(&second, &first).unwrap_err();
+            assert_eq!(error.kind, DecodeErrorKind::OutOfSequence);
+            let polls = [first, second].map(|block| DownlinkControlHeader::parse(&block).unwrap().0.poll);
+            assert_eq!(polls, [None, Some(Rrbp::N17)]);
+        }
+        let rti = Rti::lowest(21);
+        assert_eq!(DownlinkControlBlock::emit_segments(header, rti, &message(most + 1)), None);
+    }
+    let [first, _] = DownlinkControlBlock::emit_segments(plain, Rti::lowest(1), &message(6)).unwrap();
+    let [_, other] = DownlinkControlBlock::emit_segments(plain, Rti::lowest(2), &message(6)).unwrap();
+    let error = DownlinkControlBlock::parse_segments(&first, &other).unwrap_err();
+    assert_eq!(error.to_string(), "RTI at octet 1: out of sequence");
 }
 
 fn bits_as_octets(bits: &Bits) -> Vec<u8> {

@@ -16,6 +16,7 @@ use gannet_wire::rlcmac::ccch::{
     ImmediateDownlinkTbf, ImmediateSingleBlock, ImmediateUplinkTbf, PacketChannel, RejectedRequest,
     RequestReference, Resource,
 };
+use gannet_wire::rlcmac::coding::CodingScheme;
 use gannet_wire::rlcmac::control::{ControlOctets, DownlinkControlHeader};
 use gannet_wire::rlcmac::downlink::{
     DynamicAllocation, PacketAccessReject, PacketDownlinkAssignment, PacketDownlinkDummy,
@@ -171,6 +172,31 @@ fn wait_of(wait: Duration) -> Wait {
     }
 }
 
+fn uplink_assignment(to: To, tfi: u8, usfs: &Usfs, coding: CodingScheme) -> PacketUplinkAssignment {
+    PacketUplinkAssignment {
+        page_mode: PageMode::Normal,
+        persistence: None,
+        address: match tfi_or_tlli(to) {
+            TfiOrTlli::Tfi(tfi) => UplinkAddress::Tfi(tfi),
+            TfiOrTlli::Tlli(tlli) => UplinkAddress::Tlli(tlli),
+        },
+        coding,
+        tlli_coding: TlliBlockCoding::AsCommanded,
+        timing_advance: PacketTimingAdvance::default(),
+        frequencies: None,
+        allocation: UplinkAllocation::Dynamic(DynamicAllocation {
+            is_extended: false,
+            power: None,
+            granularity: UsfGranularity::One,
+            tfi: Some(Tfi::lowest(tfi)),
+            blocks: None,
+            starting_time: None,
+            timeslots: UplinkTimeslots::Usf(usfs.map(|usf| usf.map(Usf::lowest))),
+        }),
+        later: Later::NONE,
+    }
+}
+
 fn down_message(message: &Down) -> Option<DownlinkMessage> {
     let page_mode = PageMode::Normal;
     Some(match *message {
@@ -194,29 +220,7 @@ fn down_message(message: &Down) -> Option<DownlinkMessage> {
             })
         }
         Down::UplinkAssignment { to, tfi, usfs, coding } => {
-            let address = match tfi_or_tlli(to) {
-                TfiOrTlli::Tfi(tfi) => UplinkAddress::Tfi(tfi),
-                TfiOrTlli::Tlli(tlli) => UplinkAddress::Tlli(tlli),
-            };
-            DownlinkMessage::UplinkAssignment(PacketUplinkAssignment {
-                page_mode,
-                persistence: None,
-                address,
-                coding,
-                tlli_coding: TlliBlockCoding::AsCommanded,
-                timing_advance: PacketTimingAdvance::default(),
-                frequencies: None,
-                allocation: UplinkAllocation::Dynamic(DynamicAllocation {
-                    is_extended: false,
-                    power: None,
-                    granularity: UsfGranularity::One,
-                    tfi: Some(Tfi::lowest(tfi)),
-                    blocks: None,
-                    starting_time: None,
-                    timeslots: UplinkTimeslots::Usf(usfs.map(|usf| usf.map(Usf::lowest))),
-                }),
-                later: Later::NONE,
-            })
+            DownlinkMessage::UplinkAssignment(uplink_assignment(to, tfi, &usfs, coding))
         }
         Down::UplinkAckNack { tfi, coding, ref report, contention } => {
             DownlinkMessage::UplinkAckNack(PacketUplinkAckNack {

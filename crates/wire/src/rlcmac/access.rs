@@ -38,8 +38,8 @@ impl ChannelRequest {
     #[must_use]
     pub const fn octet(self) -> u8 {
         match self {
-            Self::OnePhase(random) => 0x78 | random % Self::ONE_PHASE,
-            Self::SingleBlock(random) => 0x70 | random % Self::SINGLE_BLOCK,
+            Self::OnePhase(random) => 0x78 | (random % Self::ONE_PHASE),
+            Self::SingleBlock(random) => 0x70 | (random % Self::SINGLE_BLOCK),
             Self::Other(octet) => octet,
         }
     }
@@ -295,8 +295,9 @@ mod tests {
             priority: RadioPriority::lowest(1),
             random: Random3::lowest(5),
         };
-        assert_eq!(PacketChannelRequest11::OnePhase(request).emit(), 0b0_01100_01_101);
+        // 0, 01100, 01, 101; then 1, 01100, 11.
+        assert_eq!(PacketChannelRequest11::OnePhase(request).emit(), 0b001_1000_1101);
         let request = OnePhase8 { class: MultislotClass::lowest(12), random: Random2::lowest(3) };
-        assert_eq!(PacketChannelRequest8::OnePhase(request).emit(), 0b1_01100_11);
+        assert_eq!(PacketChannelRequest8::OnePhase(request).emit(), 0b1011_0011);
     }
 }

@@ -94,6 +94,15 @@ impl DownlinkControlHeader {
         Ok((Self { usf, poll, optional }, len))
     }
 
+    /// True where the block has a part of a message.
+    #[must_use]
+    pub const fn is_segment(&self) -> bool {
+        match self.optional {
+            Some(octets) => octets.is_second || !octets.is_final,
+            None => false,
+        }
+    }
+
     /// Writes the header and says how many octets it has.
     fn emit(&self, block: &mut ControlOctets) -> usize {
         let mut bits = BitWriter::new(block);
@@ -125,9 +134,13 @@ impl DownlinkControlBlock {
     /// Reads a block.
     ///
     /// # Errors
-    /// What the header's and the message's `parse` say, with the offset from the start of the block.
+    /// What the header's and the message's `parse` say, with the offset from the start of the block. `Conditional`
+    /// about a segment, which is no whole message: [`Self::parse_segments`] reads two.
     pub fn parse(block: &[u8]) -> Result<Self, DecodeError> {
         let (header, start) = DownlinkControlHeader::parse(block)?;
+        if header.is_segment() {
+            return Err(DecodeError::new("FS", 1, DecodeErrorKind::Conditional));
+        }
         let content = block.get(start..).unwrap_or_default();
         let message = DownlinkMessage::parse(content).map_err(|error| error.shifted(start))?;
         Ok(Self { header, message })
@@ -139,6 +152,54 @@ impl DownlinkControlBlock {
         let mut block = [0; CONTROL_BLOCK];
         let start = self.header.emit(&mut block);
         block.get_mut(start..).is_some_and(|room| self.message.emit(room)).then_some(block)
+    }
+}
+
+/// Segments of one message (clause 9.1.11a).
+impl DownlinkControlBlock {
+    /// Reads a message from both of its blocks.
+    ///
+    /// # Errors
+    /// `OutOfSequence` where they are no first and last segment of one message, and what the `parse` of headers and
+    /// message say. An offset within the message is from its start.
+    pub fn parse_segments(first: &[u8], second: &[u8]) -> Result<DownlinkMessage, DecodeError> {
+        let (one, one_at) = DownlinkControlHeader::parse(first)?;
+        let (two, two_at) = DownlinkControlHeader::parse(second)?;
+        match (one.optional, two.optional) {
+            (Some(a), Some(b))
+                if a.rti == b.rti && !a.is_second && b.is_second && !a.is_final && b.is_final => {}
+            _ => return Err(DecodeError::new("RTI", 1, DecodeErrorKind::OutOfSequence)),
+        }
+        let content =
+            [(first, one_at), (second, two_at)].map(|(block, at)| block.get(at..).unwrap_or_default());
+        DownlinkMessage::parse(&content.concat())
+    }
+
+    /// Writes a message in two blocks, the first of which has `header` in its MAC header. The second is for the same TBF
+    /// and polls as `header` does; the first polls nobody. None where two blocks do not hold it.
+    #[must_use]
+    pub fn emit_segments(
+        header: DownlinkControlHeader,
+        rti: Rti,
+        message: &DownlinkMessage,
+    ) -> Option<[ControlOctets; 2]> {
+        let address = header.optional.and_then(|octets| octets.address);
+        let optional = |is_second| OptionalOctets { is_second, rti, is_final: is_second, address };
+        let one = DownlinkControlHeader { poll: None, optional: Some(optional(false)), ..header };
+        let two = DownlinkControlHeader { optional: Some(optional(true)), ..header };
+        let mut blocks = [[0; CONTROL_BLOCK]; 2];
+        let [first, second] = &mut blocks;
+        let (one_at, two_at) = (one.emit(first), two.emit(second));
+        let (first, second) = (first.get_mut(one_at..)?, second.get_mut(two_at..)?);
+        let mut content = [0; 2 * CONTROL_BLOCK];
+        let content = content.get_mut(..first.len() + second.len())?;
+        if !message.emit(content) {
+            return None;
+        }
+        let (head, tail) = content.split_at(first.len());
+        first.copy_from_slice(head);
+        second.copy_from_slice(tail);
+        Some(blocks)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Control messages from the network to mobiles (04.60 clause 11.2 [44.060]).
 
+use super::cell::PacketSystemInformation13;
 use super::coding::CodingScheme;
 use super::csn::{BitReader, BitWriter, Bits, Csn, Later, choice, sequence};
 use super::element::{
@@ -308,13 +309,13 @@ pub struct PacketUplinkAckNack {
     pub power_control: Option<PowerControl>,
     /// Bits for which nothing is defined.
     pub extension: Option<ExtensionBits>,
-    /// Additions.
-    pub later: Later,
+    /// Fixed allocation of R97 and R99, which is not read, and additions: from the bit of Fixed Allocation Parameters on.
+    pub later: Later<2>,
 }
 sequence!(
     PacketUplinkAckNack, "Packet Uplink Ack/Nack":
     page_mode, "00", tfi, "0", coding, ack_nack, contention_tlli, timing_advance, power_control, extension,
-    "0", later,
+    later,
 );
 
 /// PACKET UPLINK ASSIGNMENT (clause 11.2.29).
@@ -451,7 +452,7 @@ pub struct BlockPowerControl {
 }
 sequence!(BlockPowerControl, "ALPHA": alpha, gamma);
 
-/// PACKET TIMESLOT RECONFIGURE with dynamic allocation (clause 11.2.31).
+/// PACKET TIMESLOT RECONFIGURE (clause 11.2.31).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PacketTimeslotReconfigure {
     /// What idle mobiles of the group do.
@@ -475,15 +476,25 @@ pub struct PacketTimeslotReconfigure {
     /// Radio channels, where they change.
     pub frequencies: Option<FrequencyParameters>,
     /// Where it sends.
-    pub uplink: ReconfiguredUplink,
+    pub uplink: ReconfiguredAllocation,
     /// Additions.
     pub later: Later,
 }
 sequence!(
     PacketTimeslotReconfigure, "Packet Timeslot Reconfigure":
     page_mode, "0", address, "0", coding, timing_advance, downlink_mode, control_ack, downlink_tfi,
-    uplink_tfi, downlink_timeslots, frequencies, "0", uplink, later,
+    uplink_tfi, downlink_timeslots, frequencies, uplink, later,
 );
+
+/// What a mobile gets on the uplink by PACKET TIMESLOT RECONFIGURE (clause 11.2.31).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ReconfiguredAllocation {
+    /// A TBF.
+    Dynamic(ReconfiguredUplink),
+    /// Fixed allocation of R97 and R99, which is not read: the bits to the end of the block.
+    Fixed(Later<0>),
+}
+choice!(ReconfiguredAllocation, "Dynamic Allocation": "0" => Dynamic, "1" => Fixed);
 
 /// The uplink TBF of a PACKET TIMESLOT RECONFIGURE (clause 11.2.31).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -505,16 +516,6 @@ sequence!(
     ReconfiguredUplink, "Dynamic Allocation":
     is_extended, power, granularity, blocks, starting_time, timeslots,
 );
-
-/// PACKET SYSTEM INFORMATION TYPE 13 (clause 11.2.25): its content is not read.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct PacketSystemInformation13 {
-    /// What idle mobiles of the group do.
-    pub page_mode: PageMode,
-    /// The rest of the block.
-    pub content: Later<0>,
-}
-sequence!(PacketSystemInformation13, "Packet System Information Type 13": page_mode, content);
 
 /// A message of a type that is not known: its page mode counts all the same (clause 11.2.0.1).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -66,13 +66,33 @@ pub struct PacketUplinkDummy {
 }
 sequence!(PacketUplinkDummy, "Packet Uplink Dummy Control Block": tlli, later);
 
-/// PACKET MEASUREMENT REPORT of network control (clause 11.2.9).
+/// PACKET MEASUREMENT REPORT (clause 11.2.9).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PacketMeasurementReport {
     /// The mobile.
     pub tlli: Tlli,
     /// State of the neighbour cells that it has measured.
     pub change_mark: Option<ChangeMark>,
+    /// What it has measured.
+    pub report: MeasurementReport,
+    /// Additions.
+    pub later: Later,
+}
+sequence!(PacketMeasurementReport, "Packet Measurement Report": tlli, change_mark, report, later);
+
+/// What a mobile has measured (clause 11.2.9).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum MeasurementReport {
+    /// For network control.
+    Network(NetworkReport),
+    /// Extended measurements of R97 and R99, which are not read: the bits to the end of the block.
+    Extended(Later<0>),
+}
+choice!(MeasurementReport, "NC Measurement Report": "0" => Network, "1" => Extended);
+
+/// A report for network control (clause 11.2.9).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct NetworkReport {
     /// It reports in mode NC2, otherwise NC1.
     pub is_nc2: bool,
     /// Its own cell.
@@ -81,13 +101,8 @@ pub struct PacketMeasurementReport {
     pub interference: Option<RxLevel>,
     /// Neighbour cells, the first seven.
     pub neighbours: Neighbours,
-    /// Additions.
-    pub later: Later,
 }
-sequence!(
-    PacketMeasurementReport, "Packet Measurement Report":
-    tlli, change_mark, "0", is_nc2, serving, interference, neighbours, later,
-);
+sequence!(NetworkReport, "NC Measurement Report": is_nc2, serving, interference, neighbours);
 
 /// Measured neighbour cells, up to seven (clause 11.2.9).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]

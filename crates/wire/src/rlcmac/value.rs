@@ -50,7 +50,8 @@ number! {
     PowerReduction(u8, 4), "Pb";
     /// Filter constant for the power of interference: 2^(n/2) (clause 12.9).
     InterferenceFilter(u8, 4), "N_AVG_I";
-    /// Persistence level of one radio priority: a draw of 0 to 15 from it on permits an access (clause 12.14).
+    /// Persistence level of one radio priority: a draw of 0 to 15 that is not below it permits an access. 15 stands for
+    /// 16, which permits none (clause 12.14).
     PersistenceLevel(u8, 4), "PERSISTENCE_LEVEL";
     /// Peak throughput class, 1 to 9 (04.08 clause 10.5.6.5 [24.008]).
     PeakThroughputClass(u8, 4), "PEAK_THROUGHPUT_CLASS";
@@ -64,7 +65,7 @@ number! {
     CValue(u8, 6), "C_VALUE";
     /// Variance of the signal: n to n + 1 quarters of a dB² (clause 11.2.6).
     SignVariance(u8, 6), "SIGN_VAR";
-    /// Interference on a timeslot, relative to C: 0 from C on, then 2 dB less each, 14 below C - 26 dB (clause 11.2.6).
+    /// Interference on a timeslot, relative to C: 0 above it, then 2 dB less each, 15 from C - 28 dB down (clause 11.2.6).
     InterferenceLevel(u8, 4), "I_LEVEL";
     /// What the mobile has received of a control message in segments (clause 11.2.2).
     CtrlAck(u8, 2), "CTRL_ACK";

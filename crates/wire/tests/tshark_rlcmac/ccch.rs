@@ -1,6 +1,6 @@
 //! Blocks of AGCH and PCH.
 
-use crate::{Case, check};
+use crate::Case;
 use gannet_wire::gsmtap::Channel;
 use gannet_wire::id::{PTmsi, Tlli};
 use gannet_wire::l3::ie::{MobileIdentity, Octets};
@@ -25,7 +25,9 @@ fn case(channel: Channel, message: impl Into<CcchMessage>, fields: &'static str)
     let message = message.into();
     let block = message.emit().unwrap_or_else(|| panic!("{message:?} does not fit"));
     assert_eq!(CcchMessage::parse(&block), Ok(message));
-    Case::new(channel, false, &block, fields)
+    // Identities stand beside the fields of radio resources.
+    let prefix = if channel == Channel::Pch { "gsm_a" } else { "gsm_a.rr" };
+    Case::new(prefix, channel, false, &block, fields)
 }
 
 fn request(access: u8) -> RequestReference {
@@ -122,7 +124,7 @@ fn packet_assignments() -> Vec<Case> {
     ]
 }
 
-pub fn assignments() {
+pub fn assignments() -> Vec<Case> {
     let hopping =
         PacketChannelFrequencies::Hopping(HoppingChannel { maio: Maio::lowest(7), hsn: Hsn::lowest(50) });
     let hopped = ImmediateAssignment {
@@ -166,14 +168,14 @@ pub fn assignments() {
             "l2_pseudo_len=19 ra=0x78,0x79,0x7a,0x7b rfn=2044,2044,2044,2044 wait_indication=1,20,255,0",
         ),
     ]);
-    check("gsm_a.rr", &cases);
+    cases
 }
 
 fn notification() -> Option<Notification> {
     Some(Notification { list: ListNumber::lowest(2), status: true })
 }
 
-pub fn pages() {
+pub fn pages() -> Vec<Case> {
     let first = PagingRequest1 {
         page_mode: PageMode::Normal,
         channels: [ChannelNeeded::Sdcch, ChannelNeeded::AnyRate],
@@ -220,32 +222,30 @@ pub fn pages() {
         }),
         ..first.clone()
     };
-    check(
-        "gsm_a",
-        &[
-            case(
-                Channel::Pch,
-                first,
-                "rr.l2_pseudo_len=19 rr.page_mode=0 rr.chnl_needed_ch1=1 rr.chnl_needed_ch2=3 rr.packet_page_indication_1=1 \
-                 rr.packet_page_indication_2=0",
-            ),
-            case(
-                Channel::Pch,
-                alone,
-                "rr.l2_pseudo_len=9 rr.nln_pch=2 rr.nln_status_pch=1 rr.packet_page_indication_1=0 \
+    vec![
+        case(
+            Channel::Pch,
+            first,
+            "rr.l2_pseudo_len=19 rr.page_mode=0 rr.chnl_needed_ch1=1 rr.chnl_needed_ch2=3 /3gpp.tmsi=0xd1992173 \
+                 /e212.imsi=262019876543210 rr.packet_page_indication_1=1 rr.packet_page_indication_2=0",
+        ),
+        case(
+            Channel::Pch,
+            alone,
+            "rr.l2_pseudo_len=9 rr.nln_pch=2 rr.nln_status_pch=1 rr.packet_page_indication_1=0 \
                  rr.packet_page_indication_2=1",
-            ),
-            // tshark names the indication of the third mobile as if it were the first of three.
-            case(
-                Channel::Pch,
-                second,
-                "rr.l2_pseudo_len=18 rr.page_mode=1 rr.chnl_needed_ch3=3 rr.packet_paging_procedure_1=1",
-            ),
-            case(
-                Channel::Pch,
-                third,
-                "rr.l2_pseudo_len=19 rr.chnl_needed_ch3=2 rr.chnl_needed_ch4=3 rr.nln_pch=2 rr.nln_status_pch=1",
-            ),
-        ],
-    );
+        ),
+        // tshark names the indication of the third mobile as if it were the first of three.
+        case(
+            Channel::Pch,
+            second,
+            "rr.l2_pseudo_len=18 rr.page_mode=1 rr.chnl_needed_ch2=2 tmsi=1,0xfffffffe /3gpp.tmsi=0xc0de1234 \
+                 rr.chnl_needed_ch3=3 rr.packet_paging_procedure_1=1",
+        ),
+        case(
+            Channel::Pch,
+            third,
+            "rr.l2_pseudo_len=19 tmsi=1,2,3,4 rr.chnl_needed_ch3=2 rr.chnl_needed_ch4=3 rr.nln_pch=2 rr.nln_status_pch=1",
+        ),
+    ]
 }

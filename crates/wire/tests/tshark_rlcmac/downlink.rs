@@ -1,9 +1,14 @@
 //! Control messages of the network.
 
-use crate::{Case, check};
+use crate::Case;
 use gannet_wire::gsmtap::Channel;
 use gannet_wire::id::{PTmsi, Tlli};
 use gannet_wire::l3::ie::Octets;
+use gannet_wire::rlcmac::cell::{
+    AccessBurst, AccessThreshold, BcchChangeMark, Broadcast, BsCvMax, CellAccess, CellInformation,
+    CellOptions, CellPowerControl, ChangeField, DrxTimerCode, NetworkMode, PacketSystemInformation13, Pan,
+    PanStep, Rac, SystemInformation13, T3168Code, T3192Code,
+};
 use gannet_wire::rlcmac::coding::CodingScheme;
 use gannet_wire::rlcmac::control::{ControlAddress, DownlinkControlHeader, OptionalOctets};
 use gannet_wire::rlcmac::downlink::{
@@ -11,9 +16,9 @@ use gannet_wire::rlcmac::downlink::{
     PacketAccessReject, PacketCellChangeOrder, PacketDownlinkAssignment, PacketDownlinkDummy,
     PacketMeasurementOrder, PacketPdchRelease, PacketPollingRequest, PacketPowerControlTimingAdvance,
     PacketQueueingNotification, PacketTbfRelease, PacketTimeslotReconfigure, PacketUplinkAckNack,
-    PacketUplinkAssignment, PowerOrTiming, PoweredTimeslot, PoweredTimeslots, ReconfiguredUplink, Reject,
-    RejectAddress, ReportingPeriods, SingleBlockAllocation, TimingAndPower, UplinkAllocation,
-    UplinkTimeslots,
+    PacketUplinkAssignment, PowerOrTiming, PoweredTimeslot, PoweredTimeslots, ReconfiguredAllocation,
+    ReconfiguredUplink, Reject, RejectAddress, ReportingPeriods, SingleBlockAllocation, TimingAndPower,
+    UplinkAllocation, UplinkTimeslots,
 };
 use gannet_wire::rlcmac::element::{
     AckNackDescription, AllocatedChannels, ChangeMarks, ContinuousTimingAdvance, DirectFrequencies,
@@ -30,13 +35,13 @@ use gannet_wire::rlcmac::value::{
     ReducedFrame, ReleaseCause, RflNumber, RlcMode, Rrbp, Rti, Tfi, Timeslot, TimingAdvance,
     TimingAdvanceIndex, TlliBlockCoding, Tqi, Tsc, Usf, UsfGranularity, WaitIndication, WaitUnit,
 };
-use gannet_wire::rlcmac::{Bits, DownlinkControlBlock, DownlinkMessage, Later};
+use gannet_wire::rlcmac::{Bits, DownlinkControlBlock, DownlinkMessage, Later, LaterRest};
 
 const TLLI: Tlli = Tlli(0xc0de_1234);
 
 fn case_with(header: DownlinkControlHeader, message: DownlinkMessage, fields: &'static str) -> Case {
     let block = DownlinkControlBlock { header, message }.emit().unwrap();
-    Case::new(Channel::Pacch, false, &block, fields)
+    Case::new("gsm_rlcmac", Channel::Pacch, false, &block, fields)
 }
 
 fn case(message: impl Into<DownlinkMessage>, fields: &'static str) -> Case {
@@ -123,7 +128,7 @@ fn powered() -> UplinkTimeslots {
     UplinkTimeslots::UsfAndPower(PoweredTimeslots { alpha: Alpha::lowest(8), timeslots })
 }
 
-pub fn assignments() {
+pub fn assignments() -> Vec<Case> {
     let mapping = MeasurementMapping {
         start: StartingTime::Relative(RelativeFrame::lowest(1)),
         interval: MeasurementInterval::lowest(20),
@@ -139,39 +144,36 @@ pub fn assignments() {
         ..downlink_assignment()
     };
     let granted = DynamicAllocation { blocks: BlocksGranted::new(77), ..dynamic(usfs()) };
-    check(
-        "gsm_rlcmac",
-        &[
-            case(
-                downlink_assignment(),
-                "dl_payload_type=1 usf=5 dl.message_type=2 page_mode=1 ~PERSISTENCE_LEVEL=1,4,9,15 \
+    vec![
+        case(
+            downlink_assignment(),
+            "dl_payload_type=1 usf=5 dl.message_type=2 page_mode=1 ~PERSISTENCE_LEVEL=1,4,9,15 \
                  tlli=0xc0de1234 dl.mac_mode=1 dl.rlc_mode=1 dl.control_ack=1 dl.timeslot_allocation=0x38 \
                  dl.timing_advance_value=37 dl.timing_advance_index=11 dl.timing_advance_timeslot_number=3 \
                  dl.p0=9 dl.bts_pwr_ctrl_mode=1 dl.pr_mode=0 dl.tsc=6 dl.arfcn=700 dl.tfi=21 \
                  dl.n32=1 dl.n51=4 dl.n26=16 dl.alpha=",
-            ),
-            case(
-                by_tfi,
-                "dl.message_type=2 ul.tfi=7 dl.alpha=3 dl.gamma=17,30 dl.arfcn= dl.pda_measurement_interval=20 \
+        ),
+        case(
+            by_tfi,
+            "dl.message_type=2 ul.tfi=7 dl.alpha=3 dl.gamma=17,30 dl.arfcn= dl.pda_measurement_interval=20 \
                  dl.pda_measurement_bitmap=0x81",
-            ),
-            case(
-                uplink_assignment(UplinkAllocation::Dynamic(dynamic(usfs()))),
-                "dl.message_type=10 page_mode=0 tlli=0xc0de1234 dl.gprs_channel_coding_command=2 \
+        ),
+        case(
+            uplink_assignment(UplinkAllocation::Dynamic(dynamic(usfs()))),
+            "dl.message_type=10 page_mode=0 tlli=0xc0de1234 dl.gprs_channel_coding_command=2 \
                  dl.tlli_block_channel_coding=1 dl.timing_advance_value=5 dl.extended_dynamic_allocation=1 \
                  dl.p0=6 dl.pr_mode=1 dl.usf_granularity=1 ul.tfi=13 dl.rlc_data_blocks_granted= dl.k=5 \
                  usf=5,4,6",
-            ),
-            case(
-                uplink_assignment(UplinkAllocation::Dynamic(dynamic(powered()))),
-                "dl.message_type=10 dl.alpha=8 usf=5,2 dl.gamma=19 ul.tfi=13",
-            ),
-            case(
-                uplink_assignment(UplinkAllocation::Dynamic(granted)),
-                "dl.message_type=10 dl.rlc_data_blocks_granted=77 usf=5,4,6",
-            ),
-        ],
-    );
+        ),
+        case(
+            uplink_assignment(UplinkAllocation::Dynamic(dynamic(powered()))),
+            "dl.message_type=10 dl.alpha=8 usf=5,2 dl.gamma=19 ul.tfi=13",
+        ),
+        case(
+            uplink_assignment(UplinkAllocation::Dynamic(granted)),
+            "dl.message_type=10 dl.rlc_data_blocks_granted=77 usf=5,4,6",
+        ),
+    ]
 }
 
 fn single_block(frequencies: Frequencies, fields: &'static str) -> Case {
@@ -189,7 +191,7 @@ fn single_block(frequencies: Frequencies, fields: &'static str) -> Case {
     case(message, fields)
 }
 
-pub fn frequencies_and_single_blocks() {
+pub fn frequencies_and_single_blocks() -> Vec<Case> {
     let change_marks = ChangeMarks { first: ChangeMark::lowest(2), second: ChangeMark::new(1) };
     let indirect = IndirectFrequencies {
         maio: Maio::lowest(33),
@@ -205,34 +207,32 @@ pub fn frequencies_and_single_blocks() {
         },
     };
     let list = FrequencyList { maio: Maio::lowest(50), hsn: Hsn::lowest(9), contents: vec![0x8f, 1, 2, 3] };
-    check(
-        "gsm_rlcmac",
-        &[
-            single_block(
-                Frequencies::Arfcn(Arfcn::lowest(1023)),
-                "dl.message_type=10 dl.tqi=0xbeef dl.tsc=1 dl.arfcn=1023 dl.pua_timeslot_number=6 dl.alpha=10 \
+    vec![
+        single_block(
+            Frequencies::Arfcn(Arfcn::lowest(1023)),
+            "dl.message_type=10 dl.tqi=0xbeef dl.tsc=1 dl.arfcn=1023 dl.pua_timeslot_number=6 dl.alpha=10 \
                  dl.gamma=25 dl.p0=9 dl.bts_pwr_ctrl_mode=1 dl.pr_mode=0 dl.n32=31 dl.n51=27 dl.n26=10",
-            ),
-            single_block(
-                Frequencies::Indirect(indirect),
-                "dl.tsc=1 dl.maio=33 dl.pua_ma_number=14 dl.pua_change_mark_1=2 dl.pua_change_mark_2=1 \
+        ),
+        single_block(
+            Frequencies::Indirect(indirect),
+            "dl.tsc=1 dl.maio=33 dl.pua_ma_number=14 dl.pua_change_mark_1=2 dl.pua_change_mark_2=1 \
                  dl.pua_timeslot_number=6",
-            ),
-            single_block(
-                Frequencies::Direct(direct),
-                "dl.maio=21 dl.hsn=44 dl.gprs_mobile_allocation_rfl_number=3,12 dl.pua_timeslot_number=6",
-            ),
-            single_block(
-                Frequencies::List(list),
-                "dl.maio=50 dl.hsn=9 dl.ma_frequency_list_length=4 dl.ma_frequency_list=0x8f,1,2,3 dl.pua_timeslot_number=6",
-            ),
-        ],
-    );
+        ),
+        single_block(
+            Frequencies::Direct(direct),
+            "dl.maio=21 dl.hsn=44 dl.gprs_mobile_allocation_rfl_number=3,12 dl.pua_timeslot_number=6",
+        ),
+        single_block(
+            Frequencies::List(list),
+            "dl.maio=50 dl.hsn=9 dl.ma_frequency_list_length=4 dl.ma_frequency_list=0x8f,1,2,3 dl.pua_timeslot_number=6",
+        ),
+    ]
 }
 
 fn request_reference() -> PacketRequestReference {
+    // One phase, class 12, priority 2.
     PacketRequestReference {
-        access: AccessInformation::lowest(0b0_01100_10_101),
+        access: AccessInformation::lowest(0b001_1001_0101),
         frame: ReducedFrame::of(2044),
     }
 }
@@ -466,7 +466,7 @@ fn reconfigurations() -> Vec<Case> {
         uplink_tfi: Tfi::new(14),
         downlink_timeslots: PdchSet(0x3c),
         frequencies: Some(frequencies()),
-        uplink,
+        uplink: ReconfiguredAllocation::Dynamic(uplink.clone()),
         later: Later::NONE,
     };
     let powered = ReconfiguredUplink {
@@ -474,14 +474,14 @@ fn reconfigurations() -> Vec<Case> {
         power: Some(DownlinkPower { p0: P0::lowest(6), pr_mode: PrMode::B }),
         starting_time: None,
         timeslots: powered(),
-        ..reconfigure.uplink.clone()
+        ..uplink
     };
     let plain = PacketTimeslotReconfigure {
         address: GlobalTfi::Downlink(Tfi::lowest(11)),
         downlink_tfi: None,
         uplink_tfi: None,
         frequencies: None,
-        uplink: powered,
+        uplink: ReconfiguredAllocation::Dynamic(powered),
         ..reconfigure.clone()
     };
     vec![
@@ -499,7 +499,76 @@ fn reconfigurations() -> Vec<Case> {
     ]
 }
 
-pub fn messages() {
+fn cell_information() -> CellInformation {
+    let options = CellOptions {
+        mode: NetworkMode::III,
+        t3168: T3168Code::lowest(5),
+        t3192: T3192Code::lowest(6),
+        drx_timer_max: DrxTimerCode::lowest(4),
+        access_burst: AccessBurst::Bits11,
+        control_ack: AckType::ControlBlock,
+        bs_cv_max: BsCvMax::lowest(9),
+        pan: Some(Pan {
+            decrement: PanStep::lowest(1),
+            increment: PanStep::lowest(2),
+            maximum: PanStep::lowest(5),
+        }),
+        extension: None,
+    };
+    let power = CellPowerControl {
+        alpha: Alpha::lowest(7),
+        idle_averaging: AveragingPeriod::lowest(21),
+        transfer_averaging: AveragingPeriod::lowest(11),
+        measured: MeasuredChannel::Pdch,
+        interference_filter: InterferenceFilter::lowest(6),
+    };
+    let access = CellAccess {
+        rac: Rac::lowest(0xa5),
+        split_paging: true,
+        threshold: AccessThreshold::lowest(5),
+        control: NetworkControlOrder::Nc1,
+        options,
+        power,
+    };
+    CellInformation {
+        change_mark: BcchChangeMark::lowest(6),
+        change_field: ChangeField::lowest(9),
+        allocation: None,
+        broadcast: Broadcast::Bcch(access),
+    }
+}
+
+pub fn system_information() -> Vec<Case> {
+    let packet = PacketSystemInformation13 {
+        page_mode: PageMode::Normal,
+        cell: cell_information(),
+        later: Later::NONE,
+    };
+    let packet = case(
+        packet,
+        "dl.message_type=55 dl.bcch_change_mark=6 dl.si_change_field=9 dl.rac=0xa5 \
+             dl.pbcch_not_present_spgc_ccch_sup=1 dl.pbcch_not_present_priority_access_thr=5 \
+             dl.gprs_cell_options_nmo=2 dl.gprs_cell_options_t3168=5 dl.gprs_cell_options_t3192=6 \
+             dl.gprs_cell_options_drx_timer_max=4 dl.gprs_cell_options_access_burst_type=1 \
+             dl.gprs_cell_options_bs_cv_max=9 dl.gprs_cell_options_pan_dec=1 dl.gprs_cell_options_pan_inc=2 \
+             dl.gprs_cell_options_pan_max=5 dl.alpha=7 dl.t_avg_w=21 dl.t_avg_t=11 dl.pc_meas_chan=1 dl.n_avg_i=6",
+    );
+    let block = SystemInformation13 { cell: Some(cell_information()), later: LaterRest::NONE };
+    let block = block.emit().unwrap();
+    let block = Case::new(
+        "gsm_a.rr",
+        Channel::Bcch,
+        false,
+        &block,
+        "l2_pseudo_len=0 bcch_change_mark=6 si_change_field=9 rac=0xa5 spgc_ccch_sup=1 priority_access_thr=5 \
+             network_control_order=1 nmo=2 t3168=5 t3192=6 drx_timer_max=4 access_burst_type=1 \
+             control_ack_type=1 bs_cv_max=9 pan_dec=1 pan_inc=2 pan_max=5 alpha=7 t_avg_w=21 t_avg_t=11 \
+             pc_meas_chan=1 n_avg_i=6",
+    );
+    vec![packet, block]
+}
+
+pub fn messages() -> Vec<Case> {
     let cases = [
         rejects_and_queueing(),
         cell_changes(),
@@ -508,10 +577,10 @@ pub fn messages() {
         releases_and_others(),
         reconfigurations(),
     ];
-    check("gsm_rlcmac", &cases.concat());
+    cases.concat()
 }
 
-pub fn headers() {
+pub fn headers() -> Vec<Case> {
     let dummy = || PacketDownlinkDummy { page_mode: PageMode::Normal, persistence: None }.into();
     let address = ControlAddress { power: BlockPower::lowest(2), tfi: GlobalTfi::Downlink(Tfi::lowest(17)) };
     let optional =
@@ -523,17 +592,14 @@ pub fn headers() {
         poll: None,
         ..addressed
     };
-    check(
-        "gsm_rlcmac",
-        &[
-            case_with(poll, dummy(), "dl_payload_type=1 rrbp=2 s_p=1 usf=1 dl.rbsn= dl.message_type=37"),
-            case_with(
-                addressed,
-                dummy(),
-                "dl_payload_type=2 rrbp=2 s_p=1 usf=1 dl.rbsn=0 dl.rti=22 dl.fs=1 dl.ac=1 dl.pr=2 dl.tfi=17 dl.d=1 \
+    vec![
+        case_with(poll, dummy(), "dl_payload_type=1 rrbp=2 s_p=1 usf=1 dl.rbsn= dl.message_type=37"),
+        case_with(
+            addressed,
+            dummy(),
+            "dl_payload_type=2 rrbp=2 s_p=1 usf=1 dl.rbsn=0 dl.rti=22 dl.fs=1 dl.ac=1 dl.pr=2 dl.tfi=17 dl.d=1 \
                  dl.message_type=37",
-            ),
-            case_with(unaddressed, dummy(), "dl_payload_type=2 s_p=0 dl.rti=22 dl.ac=0 dl.message_type=37"),
-        ],
-    );
+        ),
+        case_with(unaddressed, dummy(), "dl_payload_type=2 s_p=0 dl.rti=22 dl.ac=0 dl.message_type=37"),
+    ]
 }

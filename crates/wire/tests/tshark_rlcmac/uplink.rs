@@ -1,26 +1,28 @@
 //! Control messages of mobiles.
 
-use crate::{Case, check};
+use crate::Case;
 use gannet_wire::gsmtap::Channel;
 use gannet_wire::id::Tlli;
+use gannet_wire::rlcmac::access::AcknowledgementBurst;
 use gannet_wire::rlcmac::element::{
     AckNackDescription, ChannelQuality, ChannelRequestDescription, GlobalTfi, RadioCapabilities,
     RadioCapability,
 };
 use gannet_wire::rlcmac::uplink::{
-    Neighbour, Neighbours, PacketCellChangeFailure, PacketControlAcknowledgement, PacketDownlinkAckNack,
-    PacketMeasurementReport, PacketMobileTbfStatus, PacketResourceRequest, PacketUplinkDummy, RequestAddress,
+    MeasurementReport, Neighbour, Neighbours, NetworkReport, PacketCellChangeFailure,
+    PacketControlAcknowledgement, PacketDownlinkAckNack, PacketMeasurementReport, PacketMobileTbfStatus,
+    PacketResourceRequest, PacketUplinkDummy, RequestAddress,
 };
 use gannet_wire::rlcmac::value::{
     AccessType, Arfcn, ArfcnIndex, Bsic, Bsn, CValue, CellChangeCause, ChangeMark, CtrlAck,
     InterferenceLevel, LlcPduType, MessageType, MultislotClass, PeakThroughputClass, RadioPriority, RlcMode,
-    RlcOctets, RxLevel, RxQuality, SignVariance, StatusCause, Tfi,
+    RlcOctets, RxLevel, RxQuality, SignVariance, StatusCause, Tfi, Timeslot,
 };
 use gannet_wire::rlcmac::{Later, UplinkControlBlock, UplinkMessage};
 
 fn case(is_retry: bool, message: impl Into<UplinkMessage>, fields: &'static str) -> Case {
     let block = UplinkControlBlock { is_retry, message: message.into() }.emit().unwrap();
-    Case::new(Channel::Pacch, true, &block, fields)
+    Case::new("gsm_rlcmac", Channel::Pacch, true, &block, fields)
 }
 
 const TLLI: Tlli = Tlli(0xc0de_1234);
@@ -153,10 +155,12 @@ fn reports() -> Vec<Case> {
             PacketMeasurementReport {
                 tlli: TLLI,
                 change_mark: Some(ChangeMark::lowest(3)),
-                is_nc2: true,
-                serving: RxLevel::lowest(44),
-                interference: None,
-                neighbours: Neighbours(vec![neighbour(5, Some(62), 20), neighbour(31, None, 9)]),
+                report: MeasurementReport::Network(NetworkReport {
+                    is_nc2: true,
+                    serving: RxLevel::lowest(44),
+                    interference: None,
+                    neighbours: Neighbours(vec![neighbour(5, Some(62), 20), neighbour(31, None, 9)]),
+                }),
                 later: Later::NONE,
             },
             "ul.message_type=4 tlli=0xc0de1234 ul.pmr_psi5_change_mark=3 ul.nc_mode=1 ul.rxlev_serving_cell=44 \
@@ -175,6 +179,23 @@ fn reports() -> Vec<Case> {
     ]
 }
 
-pub fn messages() {
-    check("gsm_rlcmac", &[acknowledgements(), requests(), reports()].concat());
+pub fn messages() -> Vec<Case> {
+    [acknowledgements(), requests(), reports()].concat()
+}
+
+pub fn acknowledgement_bursts() -> Vec<Case> {
+    let burst = |timeslot: Option<u8>| AcknowledgementBurst {
+        ctrl_ack: CtrlAck::lowest(1),
+        timeslot: timeslot.map(Timeslot::lowest),
+    };
+    let eight = |timeslot| [burst(timeslot).emit8()];
+    // The bits of eleven stand first in two octets.
+    let eleven = |timeslot| (burst(timeslot).emit11() << 5).to_be_bytes();
+    let case = |octets: &[u8], fields| Case::new("gsm_rlcmac", Channel::Pacch, true, octets, fields);
+    vec![
+        case(&eight(None), "message_type_6=31"),
+        case(&eight(Some(6)), "message_type_3=0 ~TN_RRBP=6"),
+        case(&eleven(None), "message_type_9=505"),
+        case(&eleven(Some(6)), "message_type_6=55 ~TN_RRBP=6"),
+    ]
 }

@@ -38,12 +38,12 @@ macro_rules! choice {
             ) -> Result<Self, $crate::error::DecodeError> {
                 let start = *bits;
                 $(
-                    *bits = start;
-                    if bits.expect($bits, $name).is_ok() {
+                    let mut ahead = start;
+                    if ahead.expect($bits, $name).is_ok() {
+                        *bits = ahead;
                         return Ok(Self::$variant($crate::rlcmac::csn::Csn::read(bits)?));
                     }
                 )*
-                *bits = start;
                 let value = u32::from(bits.flag($name)?);
                 Err(bits.error($name, $crate::error::DecodeErrorKind::BadValue(value)))
             }

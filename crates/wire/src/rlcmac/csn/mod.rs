@@ -234,7 +234,7 @@ impl Bits {
 
     /// Appends one.
     pub fn push(&mut self, bit: bool) {
-        if self.len % 8 == 0 {
+        if self.len.is_multiple_of(8) {
             self.octets.push(0);
         }
         if let Some(octet) = self.octets.last_mut() {
@@ -444,7 +444,7 @@ mod tests {
     fn bits_come_in_order_and_stop_at_the_end() {
         let mut reader = BitReader::new(&[0b1010_0110, 0b1100_0000]);
         assert_eq!(reader.take(3, "a"), Ok(0b101));
-        assert_eq!(reader.take(7, "b"), Ok(0b00_1101_1));
+        assert_eq!(reader.take(7, "b"), Ok(0b001_1011));
         let error = reader.take(7, "c").unwrap_err();
         assert_eq!(error.to_string(), "c at octet 1: needs 1 octets, has 1");
         assert!(reader.expect("00001", "d").is_err(), "a failed read takes nothing");
