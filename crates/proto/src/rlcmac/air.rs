@@ -64,6 +64,8 @@ pub struct AirCounts {
     pub uplink_collisions: u64,
     /// Access bursts in frames with several.
     pub burst_collisions: u64,
+    /// LL-PDUs that came whole when their sender had just taken them back: they come again, and count then.
+    pub late: u64,
     /// What must not happen.
     pub faults: Faults,
 }
@@ -338,6 +340,10 @@ impl Cell {
                     return;
                 }
                 let about = self.pcu.delivered(header.tfi, octets);
+                if about.is_none() && !self.pcu.carries(header.tfi) {
+                    self.counts.late += 1;
+                    return;
+                }
                 if about.is_some_and(|about| about.mobile != mobile) {
                     self.counts.faults.misdelivered += 1;
                 }
@@ -372,6 +378,10 @@ impl Cell {
         let (now, counts, fates) = (cx.now, &mut self.counts, &mut self.up_fates);
         self.pcu.uplink(now, (slot, period), heard.as_ref().map(|(_, block)| block), |tlli, octets| {
             let about = sender.as_mut().and_then(|mac| mac.delivered(octets));
+            if about.is_none() && !sender.as_ref().is_some_and(|mac| mac.carries()) {
+                counts.late += 1;
+                return;
+            }
             let is_its = sender.as_ref().is_some_and(|mac| mac.has_tlli(tlli));
             counts.faults.misdelivered += u64::from(about.is_some() && !is_its);
             arrive(cx, counts, fates, about, octets);

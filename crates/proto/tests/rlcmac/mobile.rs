@@ -448,6 +448,20 @@ fn t3192_keeps_the_tfi_for_a_tbf_that_follows() {
 }
 
 #[test]
+fn other_timeslots_for_a_tbf_that_is_complete_do_not_prolong_it() {
+    let mut bench = Bench::plain();
+    bench.assigned_down();
+    bench.data(0, true, Some(0), b"all of it");
+    bench.say(NOBODY, None, Down::Dummy);
+    assert!(matches!(control(bench.say(NOBODY, None, Down::Dummy)), Up::DownlinkAckNack { .. }));
+    let since = bench.now;
+    let (to, slots, acknowledged, is_new) = (To::DownlinkTfi(TFI), 0b11 << SLOT, true, false);
+    bench.say(NOBODY, None, Down::DownlinkAssignment { to, tfi: TFI, slots, acknowledged, is_new });
+    bench.next();
+    assert_eq!((bench.now.since(since), bench.mac.slots()), (CellOptions::default().t3192, 0));
+}
+
+#[test]
 fn an_access_gives_way_to_a_downlink_tbf() {
     let mut bench = Bench::plain();
     bench.request(10);

@@ -158,11 +158,12 @@ fn check(
     }
 }
 
-/// `RLCMAC_WORLDS=N` runs so many.
+/// `RLCMAC_WORLDS=N` runs so many, `RLCMAC_SEED=N` that one.
 #[test]
 fn in_random_worlds_each_ll_pdu_arrives_once_or_is_lost_and_never_at_another_mobile() {
     let worlds = std::env::var("RLCMAC_WORLDS").ok().and_then(|worlds| worlds.parse().ok()).unwrap_or(150);
-    for seed in 0..worlds {
-        random_world(seed);
+    match std::env::var("RLCMAC_SEED").ok().and_then(|seed| seed.parse().ok()) {
+        Some(seed) => random_world(seed),
+        None => (0..worlds).for_each(random_world),
     }
 }

@@ -27,6 +27,10 @@ impl Mac {
         let same = self.downlink.as_mut().filter(|tbf| tbf.tfi == tfi && !is_new);
         if let Some(tbf) = same {
             tbf.slots = slots;
+            if tbf.receiver.is_complete() {
+                // It ends with T3192, as the network counts on.
+                return;
+            }
         } else {
             self.counts.downlink_tbfs += 1;
             self.downlink = Some(DownlinkTbf { tfi, slots, receiver: Receiver::new(mode(acknowledged)) });

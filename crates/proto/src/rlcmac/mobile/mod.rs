@@ -387,6 +387,12 @@ impl Mac {
         self.uplink.as_mut()?.custody.deliver(octets)
     }
 
+    /// The mobile has an uplink TBF, whose LL-PDUs it would not send by another.
+    #[must_use]
+    pub const fn carries(&self) -> bool {
+        self.uplink.is_some()
+    }
+
     /// The next LL-PDU that was given up.
     pub fn pop_lost(&mut self) -> Option<LlPdu> {
         self.lost.pop_front()

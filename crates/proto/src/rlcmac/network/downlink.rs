@@ -285,6 +285,9 @@ impl Pcu {
             return;
         }
         tbf.n3105 += 1;
+        if tbf.state == DownState::Released {
+            return;
+        }
         let (is_lost, mobile, is_new) =
             (tbf.n3105 >= n3105_max, tbf.mobile, tbf.state == DownState::Assigning);
         if is_lost {

@@ -28,7 +28,7 @@ use super::block::{DownBlock, UpBlock};
 use super::config::{CellOptions, NetworkConfig};
 use super::custody::{Delivered, LlPdu};
 use super::signal::{Burst, To, Up};
-use downlink::DownTbf;
+use downlink::{DownState, DownTbf};
 use fair::{Class, VirtualTime};
 use foldhash::fast::FixedState;
 use gannet_machine::time::{Duration, Instant};
@@ -259,6 +259,13 @@ impl Pcu {
     /// An LL-PDU has arrived whole at the mobile that listens to this TFI.
     pub fn delivered(&mut self, tfi: u8, octets: &[u8]) -> Option<Delivered> {
         self.down.get_mut(usize::from(tfi))?.as_mut()?.deliver(octets)
+    }
+
+    /// There is such a downlink TBF, whose LL-PDUs would not be sent by another.
+    #[must_use]
+    pub fn carries(&self, tfi: u8) -> bool {
+        let tbf = self.down.get(usize::from(tfi)).and_then(Option::as_ref);
+        tbf.is_some_and(|tbf| tbf.state != DownState::Silent)
     }
 
     /// An access burst came in a frame.
