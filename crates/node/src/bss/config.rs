@@ -1,7 +1,7 @@
 //! What a BSS is told.
 
 use super::Owner;
-use super::radio::RadioConfig;
+use super::radio::{RadioConfig, RlcMacConfig};
 use core::fmt;
 use core::net::SocketAddr;
 use gannet_machine::Port;
@@ -97,8 +97,10 @@ pub struct Config {
     pub mobiles_max: u32,
     /// LL-PDUs in all queues of one direction.
     pub pdus_max: u32,
-    /// Of a hundred LL-PDUs, how many the radio loses in each direction.
+    /// Of a hundred LL-PDUs, how many the emulated radio loses in each direction.
     pub loss_percent: u8,
+    /// The cells have a radio with RLC/MAC in place of the emulated one.
+    pub rlcmac: Option<RlcMacConfig>,
 }
 
 impl Config {
@@ -120,6 +122,7 @@ impl Config {
             mobiles_max: 1024,
             pdus_max: 4096,
             loss_percent: 0,
+            rlcmac: None,
         }
     }
 }

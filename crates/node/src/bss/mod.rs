@@ -3,7 +3,7 @@
 //! Towards the SGSN it is a standard BSS: NS over UDP, any number of NSEs and NS-VCs, BVC procedures, flow control,
 //! paging, FLUSH-LL, suspend and resume. Towards its mobiles it speaks the emulated Um (`proto::um`), on which a
 //! [`Radio`](radio::Radio) takes the place of RLC/MAC. [`Bss::new`] gives it one that has a rate, a delay and a queue in each
-//! direction of a cell; [`Bss::with_radio`] takes any.
+//! direction of a cell, or RLC/MAC itself; [`Bss::with_radio`] takes any.
 //!
 //! A mobile is known by its slot on Um, and to the SGSN by the TLLIs that it used last ([`mobiles`]). What comes for a
 //! TLLI that nobody in the cell uses is discarded as a real BSS does when nobody answers it: LLC-DISCARDED, and
@@ -46,7 +46,7 @@ use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::Nsei;
 use gannet_wire::ns::IpElement;
 use mobiles::Mobiles;
-use radio::{Amount, EmulatedRadio, Radio, RadioConfig, Way};
+use radio::{Amount, EmulatedRadio, Radio, RadioConfig, RlcMacRadio, Way};
 
 /// The emulated radio; a mobile is `Peer::Slot`.
 pub const UM: Port = Port(0);
@@ -276,8 +276,14 @@ impl Bss {
     /// Where the configuration names a cell, BVC or NS-VC twice, or more than its own limits.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         let ways = config.cells.iter().map(|cell| (cell.downlink, cell.uplink));
-        let radio = EmulatedRadio::new(ways, config.pdus_max, config.loss_percent);
-        Self::with_radio(config, Box::new(radio))
+        let radio: Box<dyn Radio> = match config.rlcmac {
+            None => Box::new(EmulatedRadio::new(ways, config.pdus_max, config.loss_percent)),
+            Some(rlcmac) => {
+                let rooms = config.cells.iter().map(|cell| cell.downlink.queue_octets);
+                Box::new(RlcMacRadio::new(rlcmac, rooms, config.mobiles_max))
+            }
+        };
+        Self::with_radio(config, radio)
     }
 
     /// The same on another radio, which has the cells of the configuration.

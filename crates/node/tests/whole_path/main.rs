@@ -7,6 +7,7 @@ mod air;
 mod attacks;
 mod bearer_change;
 mod crowd;
+mod rlcmac;
 mod world;
 
 use core::net::{Ipv4Addr, Ipv6Addr};

@@ -2,8 +2,8 @@
 //!
 //! [`Radio`] says what it does in the words of its layer: LL-PDUs are requested to go down to a mobile or up from one. Each
 //! comes back once: as [`Indication::Arrived`], as [`Indication::Lost`] with a cause, or because it was taken out again.
-//! [`EmulatedRadio`] is a queue with a rate, a delay and a loss for each cell and direction. [`AdaptationRadio`] is the queue in
-//! front of a link layer.
+//! [`EmulatedRadio`] is a queue with a rate, a delay and a loss for each cell and direction. [`RlcMacRadio`] has RLC/MAC and
+//! sends block by block. [`AdaptationRadio`] is the queue in front of a link layer.
 //!
 //! Units: octets are those of LL-PDUs, rates are bit/s, times are nanoseconds since the run began. A cell is named by its
 //! index, a mobile by its slot on the radio. An index that the radio does not have is no panic: it takes nothing there and
@@ -11,9 +11,11 @@
 
 mod adaptation;
 mod emulated;
+mod rlcmac;
 
 pub use adaptation::AdaptationRadio;
 pub use emulated::EmulatedRadio;
+pub use rlcmac::{ChannelConfig, RlcMacConfig, RlcMacRadio};
 
 use core::fmt;
 use gannet_machine::Context;
@@ -75,6 +77,8 @@ pub enum LossCause {
     Lifetime,
     /// It was sent, and did not arrive. The BSS does not know of it: without acknowledgement by RLC nobody tells it.
     Air,
+    /// RLC/MAC has not reached the other side, and has given up.
+    Contact,
 }
 
 impl LossCause {
@@ -84,13 +88,14 @@ impl LossCause {
         match self {
             Self::Lifetime => Drop::BssLifetime,
             Self::Air => Drop::BssRadioLoss,
+            Self::Contact => Drop::BssContactLost,
         }
     }
 
     /// The SGSN is told of a downlink LL-PDU by LLC-DISCARDED (08.18 clause 8.3).
     #[must_use]
     pub const fn is_discard(self) -> bool {
-        matches!(self, Self::Lifetime)
+        matches!(self, Self::Lifetime | Self::Contact)
     }
 }
 

@@ -1,0 +1,300 @@
+//! A radio with RLC/MAC: the PCU of each cell and the MAC of each mobile, and the air between them
+//! ([`gannet_proto::rlcmac`]).
+//!
+//! It stands on both sides of the air, so that the BSS asks no more of it than of any other radio. Blocks go at their times; an
+//! LL-PDU arrives when its last block has been received, and its frame is made of what came.
+
+use super::{Amount, Claim, Indication, LossCause, Pending, Radio, RadioConfig, Way};
+use gannet_machine::Context;
+use gannet_machine::time::Instant;
+use gannet_proto::rlcmac::air::{AirCounts, Cell, Direction, Fate, Mobile};
+use gannet_proto::rlcmac::channel::{Bursts, Capture, Link, Profile};
+use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
+use gannet_proto::rlcmac::custody::LlPdu;
+use gannet_proto::rlcmac::mobile::{Mac, MobileConfig, MobileCounts};
+use gannet_proto::rlcmac::network::{Loss, Pcu, class_of_ll_pdu};
+
+/// What all cells and mobiles are set to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RlcMacConfig {
+    /// What the PCUs do.
+    pub network: NetworkConfig,
+    /// What the cells broadcast.
+    pub options: CellOptions,
+    /// What the mobiles are.
+    pub mobile: MobileConfig,
+    /// What the channel loses.
+    pub channel: ChannelConfig,
+}
+
+/// What the channel loses.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChannelConfig {
+    /// Propagation conditions.
+    pub profile: Profile,
+    /// Mean C/I in dB, both ways; `None` where nothing is lost.
+    pub c_over_i_db: Option<f64>,
+    /// Losses in bursts.
+    pub bursts: Option<Bursts>,
+    /// What becomes of access bursts that meet.
+    pub capture: Capture,
+}
+
+impl Default for ChannelConfig {
+    fn default() -> Self {
+        Self { profile: Profile::default(), c_over_i_db: None, bursts: None, capture: Capture::None }
+    }
+}
+
+impl RlcMacConfig {
+    /// Defaults around a setting of the PCUs.
+    #[must_use]
+    pub fn new(network: NetworkConfig) -> Self {
+        Self {
+            network,
+            options: CellOptions::default(),
+            mobile: MobileConfig::default(),
+            channel: ChannelConfig::default(),
+        }
+    }
+}
+
+/// The radios of all cells.
+#[derive(Debug)]
+pub struct RlcMacRadio {
+    config: RlcMacConfig,
+    cells: Vec<Cell>,
+    /// Mobiles that were heard of, by their slot.
+    mobiles: Vec<Mobile>,
+    mobiles_max: u32,
+    /// The cell of each.
+    camps: Vec<Option<u32>>,
+    link: Link,
+}
+
+const fn direction(way: Way) -> Direction {
+    match way {
+        Way::Downlink => Direction::Down,
+        Way::Uplink => Direction::Up,
+    }
+}
+
+fn carried(pdu: Pending) -> LlPdu {
+    let Pending { mobile, tlli, expires, frame } = pdu;
+    LlPdu { mobile, tlli, expires, frame }
+}
+
+fn pending(pdu: LlPdu) -> Pending {
+    let LlPdu { mobile, tlli, expires, frame } = pdu;
+    Pending { mobile, tlli, expires, frame }
+}
+
+impl RlcMacRadio {
+    /// Cells that are alike but for the octets that may wait downlink in each, for up to so many mobiles.
+    #[must_use]
+    pub fn new(config: RlcMacConfig, rooms: impl IntoIterator<Item = u64>, mobiles_max: u32) -> Self {
+        let channel = config.channel;
+        let link = match channel.c_over_i_db {
+            Some(db) => Link::new(channel.profile, db, channel.bursts),
+            None => Link::perfect(),
+        };
+        let cell = |queue_octets| {
+            let network = NetworkConfig { queue_octets, ..config.network };
+            Cell::new(Pcu::new(network, config.options), channel.capture)
+        };
+        Self {
+            config,
+            cells: rooms.into_iter().map(cell).collect(),
+            mobiles: Vec::new(),
+            mobiles_max,
+            camps: Vec::new(),
+            link,
+        }
+    }
+
+    /// A cell and its PCU.
+    #[must_use]
+    pub fn cell(&self, cell: u32) -> Option<&Cell> {
+        self.cells.get(cell as usize)
+    }
+
+    /// What happened on the air of a cell.
+    #[must_use]
+    pub fn air_counts(&self, cell: u32) -> Option<AirCounts> {
+        self.cell(cell).map(|cell| *cell.counts())
+    }
+
+    /// What happened in a mobile.
+    #[must_use]
+    pub fn mobile_counts(&self, mobile: u32) -> Option<MobileCounts> {
+        self.mobiles.get(mobile as usize).map(|mobile| mobile.mac.counts())
+    }
+
+    /// A mobile camps on a cell. False where there is no such mobile or cell.
+    fn camp(&mut self, mobile: u32, cell: u32) -> bool {
+        if mobile >= self.mobiles_max || cell as usize >= self.cells.len() {
+            return false;
+        }
+        let config = self.config;
+        while self.mobiles.len() <= mobile as usize {
+            let mac = Mac::new(config.mobile, config.options);
+            self.mobiles.push(Mobile { mac, downlink: self.link.clone(), uplink: self.link.clone() });
+            self.camps.push(None);
+        }
+        let Some(camps) = self.camps.get_mut(mobile as usize) else { return false };
+        let before = camps.replace(cell);
+        if before != Some(cell) {
+            if let Some(left) = before.and_then(|left| self.cells.get_mut(left as usize)) {
+                left.leave(mobile);
+            }
+            if let Some(state) = self.mobiles.get_mut(mobile as usize) {
+                state.mac.change_cell(config.options);
+            }
+            if let Some(cell) = self.cells.get_mut(cell as usize) {
+                cell.enter(mobile);
+            }
+        }
+        true
+    }
+
+    fn request_down(&mut self, cell: u32, pdu: Pending, claim: Claim) -> Result<(), Pending> {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return Err(pdu) };
+        if let Some(mobile) = self.mobiles.get_mut(pdu.mobile as usize)
+            && !mobile.mac.has_tlli(pdu.tlli)
+        {
+            // The SGSN has given the mobile this name, and the mobile has taken it.
+            mobile.mac.assign_tlli(pdu.tlli);
+        }
+        let class = class_of_ll_pdu(&pdu.frame);
+        state.pcu_mut().request(carried(pdu), class, claim == Claim::New).map_err(pending)
+    }
+}
+
+impl Radio for RlcMacRadio {
+    fn request(
+        &mut self,
+        now: Instant,
+        cell: u32,
+        way: Way,
+        pdu: Pending,
+        claim: Claim,
+    ) -> Result<(), Pending> {
+        let mobile = pdu.mobile;
+        if !self.camp(mobile, cell) {
+            return Err(pdu);
+        }
+        let taken = match way {
+            Way::Downlink => self.request_down(cell, pdu, claim),
+            Way::Uplink => match (self.mobiles.get_mut(mobile as usize), claim) {
+                (None, _) => Err(pdu),
+                (Some(state), Claim::New) => state.mac.request(now, carried(pdu)).map_err(pending),
+                (Some(state), Claim::Moved) => {
+                    state.mac.take(now, carried(pdu));
+                    Ok(())
+                }
+            },
+        };
+        if let Some(state) = self.cells.get_mut(cell as usize) {
+            state.touched(now, Some(mobile), &self.mobiles);
+        }
+        taken
+    }
+
+    /// All of it is told as the downlink's: what arrived uplink then lies ready.
+    fn next_event(&self, cell: u32, way: Way) -> Option<Instant> {
+        let state = self.cells.get(cell as usize)?;
+        match way {
+            _ if state.has_fate(direction(way)) => Some(Instant::ZERO),
+            Way::Downlink => state.next_event(),
+            Way::Uplink => None,
+        }
+    }
+
+    fn indication(&mut self, cx: &mut Context<'_>, cell: u32, way: Way) -> Option<Indication> {
+        let state = self.cells.get_mut(cell as usize)?;
+        state.run(cx, &mut self.mobiles);
+        Some(match state.pop_fate(direction(way))? {
+            Fate::Arrived(pdu) => Indication::Arrived(pending(pdu)),
+            Fate::Lost(pdu, loss) => {
+                let cause = match loss {
+                    Loss::Lifetime => LossCause::Lifetime,
+                    Loss::Air => LossCause::Air,
+                    Loss::Contact => LossCause::Contact,
+                };
+                Indication::Lost { pdu: pending(pdu), cause }
+            }
+        })
+    }
+
+    fn waiting(&self, cell: u32, way: Way) -> Amount {
+        let Some(state) = self.cells.get(cell as usize) else { return Amount::default() };
+        if way == Way::Downlink {
+            let (frames, octets) = state.pcu().waiting();
+            return Amount { frames, octets };
+        }
+        let mut sum = Amount::default();
+        let here = self.mobiles.iter().zip(&self.camps).filter(|(_, camps)| **camps == Some(cell));
+        for (frames, octets) in here.map(|(mobile, _)| mobile.mac.waiting()) {
+            sum.frames += u32::try_from(frames).unwrap_or(u32::MAX);
+            sum.octets += octets as u64;
+        }
+        sum
+    }
+
+    fn leave(&mut self, now: Instant, cell: u32, mobile: u32, out: &mut dyn FnMut(Way, Pending)) {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return };
+        state.pcu_mut().forget_mobile(mobile, |pdu| out(Way::Downlink, pending(pdu)));
+        if self.camps.get(mobile as usize).copied().flatten() == Some(cell) {
+            state.leave(mobile);
+            if let Some(camps) = self.camps.get_mut(mobile as usize) {
+                *camps = None;
+            }
+            if let Some(mobile) = self.mobiles.get_mut(mobile as usize) {
+                mobile.mac.change_cell(self.config.options);
+                mobile.mac.take_queue(|pdu| out(Way::Uplink, pending(pdu)));
+            }
+        }
+        state.touched(now, None, &self.mobiles);
+    }
+
+    fn take_waiting(
+        &mut self,
+        now: Instant,
+        cell: u32,
+        way: Way,
+        mobile: Option<u32>,
+        out: &mut dyn FnMut(Pending),
+    ) {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return };
+        match way {
+            Way::Downlink => state.pcu_mut().take_waiting(mobile, |pdu| out(pending(pdu))),
+            Way::Uplink => {
+                let all = (0_u32..).zip(self.mobiles.iter_mut().zip(&self.camps));
+                let meant = all.filter(|(at, (_, camps))| {
+                    **camps == Some(cell) && mobile.is_none_or(|mobile| mobile == *at)
+                });
+                meant.for_each(|(_, (state, _))| state.mac.take_queue(|pdu| out(pending(pdu))));
+            }
+        }
+        state.touched(now, None, &self.mobiles);
+    }
+
+    fn set_suspended(&mut self, now: Instant, mobile: u32, on: bool) {
+        let Some(state) = self.mobiles.get_mut(mobile as usize) else { return };
+        state.mac.suspend(now, on);
+        let camps = self.camps.get(mobile as usize).copied().flatten();
+        if let Some(cell) = camps.and_then(|cell| self.cells.get_mut(cell as usize)) {
+            cell.touched(now, Some(mobile), &self.mobiles);
+        }
+    }
+
+    /// Slots and coding are its rate; of the rest, the room downlink counts.
+    fn reconfigure(&mut self, _: Instant, cell: u32, way: Way, config: RadioConfig) {
+        if way == Way::Downlink
+            && let Some(state) = self.cells.get_mut(cell as usize)
+        {
+            let network = NetworkConfig { queue_octets: config.queue_octets, ..*state.pcu().config() };
+            state.pcu_mut().reconfigure(network);
+        }
+    }
+}

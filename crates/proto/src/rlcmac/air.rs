@@ -1,0 +1,495 @@
+//! A cell on the air: its PCU, the MACs of the mobiles in it, and the blocks and bursts between them.
+//!
+//! Time is that of TDMA frames. A block is chosen when its period begins and received when its last burst has come. In between
+//! nothing happens, and a cell without TBFs and accesses asks for no wake-up.
+//!
+//! What is sent goes as octets, and is read from them. What the channel does is thrown for each block and each mobile that listens: USF, header and data are one. Of several
+//! that send in the same block or frame one may be stronger ([`Capture`]); otherwise all are lost.
+
+use super::block::{DownBlock, UpBlock};
+use super::ccch::{block_ends, block_from};
+use super::channel::{Capture, Link};
+use super::codec::AirOctets;
+use super::custody::{DUMMY_LL_PDU, Delivered, LlPdu};
+use super::mobile::Mac;
+use super::multiframe::{BlockPeriod, frame_start};
+use super::network::{Loss, Pcu};
+use super::signal::{Burst, Common};
+use gannet_machine::Context;
+use gannet_machine::drops::Drop;
+use gannet_machine::time::Instant;
+use gannet_wire::rlcmac::ccch::CcchOctets;
+use gannet_wire::rlcmac::coding::CodingScheme;
+use std::collections::VecDeque;
+
+/// A mobile on the air.
+#[derive(Debug)]
+pub struct Mobile {
+    /// Its MAC.
+    pub mac: Mac,
+    /// What it hears.
+    pub downlink: Link,
+    /// How it is heard.
+    pub uplink: Link,
+}
+
+/// What became of an LL-PDU.
+#[derive(Debug)]
+pub enum Fate {
+    /// It has arrived whole, downlink at this mobile.
+    Arrived(LlPdu),
+    /// It will not arrive.
+    Lost(LlPdu, Loss),
+}
+
+/// What went wrong where nothing may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Faults {
+    /// LL-PDUs that came to another mobile, or under another's name.
+    pub misdelivered: u64,
+    /// LL-PDUs that nobody had sent: damaged in unacknowledged mode.
+    pub strange: u64,
+    /// Blocks that do not become octets, or octets that do not become the block.
+    pub unreadable: u64,
+}
+
+/// What happened on the air.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AirCounts {
+    /// Downlink blocks that a mobile could not read, counted for each that listened.
+    pub downlink_lost: u64,
+    /// Uplink blocks that the cell could not read.
+    pub uplink_lost: u64,
+    /// Uplink blocks in which several sent.
+    pub uplink_collisions: u64,
+    /// Access bursts in frames with several.
+    pub burst_collisions: u64,
+    /// LL-PDUs that came whole when their sender had just taken them back: they come again, and count then.
+    pub late: u64,
+    /// What must not happen.
+    pub faults: Faults,
+}
+
+/// What the CCCH does.
+#[derive(Debug)]
+enum Ccch {
+    Silent,
+    /// A block is chosen when this frame begins.
+    Waiting(u64),
+    /// A block is on the air since this frame.
+    Sending(u64, CcchOctets),
+}
+
+/// What the PDCHs do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pdch {
+    Silent,
+    /// Blocks are chosen when this period begins.
+    Waiting(u64),
+    /// They are on the air.
+    Sending(u64),
+}
+
+/// A cell and what is on its air.
+#[derive(Debug)]
+pub struct Cell {
+    pcu: Pcu,
+    capture: Capture,
+    /// Mobiles that camp on the cell.
+    members: Vec<u32>,
+    /// Those of them that do something.
+    busy: Vec<u32>,
+    ccch: Ccch,
+    pdch: Pdch,
+    down: [Option<AirOctets>; 8],
+    up: [Vec<(u32, AirOctets)>; 8],
+    /// Access bursts, with the mobile that sent each.
+    bursts: Vec<(u32, Burst)>,
+    down_fates: VecDeque<Fate>,
+    up_fates: VecDeque<Fate>,
+    next: Option<Instant>,
+    counts: AirCounts,
+}
+
+/// Direction of an LL-PDU.
+pub use super::network::resources::Direction;
+
+impl Cell {
+    /// A cell without mobiles.
+    #[must_use]
+    pub fn new(pcu: Pcu, capture: Capture) -> Self {
+        Self {
+            pcu,
+            capture,
+            members: Vec::new(),
+            busy: Vec::new(),
+            ccch: Ccch::Silent,
+            pdch: Pdch::Silent,
+            down: [const { None }; 8],
+            up: [const { Vec::new() }; 8],
+            bursts: Vec::new(),
+            down_fates: VecDeque::new(),
+            up_fates: VecDeque::new(),
+            next: None,
+            counts: AirCounts::default(),
+        }
+    }
+
+    /// Its PCU.
+    #[must_use]
+    pub const fn pcu(&self) -> &Pcu {
+        &self.pcu
+    }
+
+    /// Its PCU, to be changed. [`Cell::touched`] must follow.
+    pub const fn pcu_mut(&mut self) -> &mut Pcu {
+        &mut self.pcu
+    }
+
+    /// What happened on its air.
+    #[must_use]
+    pub const fn counts(&self) -> &AirCounts {
+        &self.counts
+    }
+
+    /// A mobile camps on the cell.
+    pub fn enter(&mut self, mobile: u32) {
+        if !self.members.contains(&mobile) {
+            self.members.push(mobile);
+        }
+    }
+
+    /// A mobile has left: what it was sending is not heard.
+    pub fn leave(&mut self, mobile: u32) {
+        self.members.retain(|member| *member != mobile);
+        self.busy.retain(|member| *member != mobile);
+        self.bursts.retain(|(sender, _)| *sender != mobile);
+        self.up.iter_mut().for_each(|sent| sent.retain(|(sender, _)| *sender != mobile));
+    }
+
+    /// A mobile or the PCU was given something at this time: what happens next may be earlier.
+    pub fn touched(&mut self, now: Instant, mobile: Option<u32>, mobiles: &[Mobile]) {
+        if let Some(mobile) = mobile
+            && self.members.contains(&mobile)
+            && !self.busy.contains(&mobile)
+        {
+            self.busy.push(mobile);
+        }
+        self.plan(now, mobiles);
+    }
+
+    /// When something happens next. Nothing of it depends on dice that were not thrown.
+    #[must_use]
+    pub const fn next_event(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// The next LL-PDU of a direction that has arrived or is lost.
+    pub fn pop_fate(&mut self, direction: Direction) -> Option<Fate> {
+        match direction {
+            Direction::Down => self.down_fates.pop_front(),
+            Direction::Up => self.up_fates.pop_front(),
+        }
+    }
+
+    /// True where [`Cell::pop_fate`] has one.
+    #[must_use]
+    pub fn has_fate(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::Down => !self.down_fates.is_empty(),
+            Direction::Up => !self.up_fates.is_empty(),
+        }
+    }
+
+    /// Does all that happens until now.
+    pub fn run(&mut self, cx: &mut Context<'_>, mobiles: &mut [Mobile]) {
+        let until = cx.now;
+        while let Some(at) = self.next.filter(|at| *at <= until) {
+            cx.now = at;
+            self.step(cx, mobiles);
+            self.plan(at, mobiles);
+        }
+        cx.now = until;
+    }
+
+    fn step(&mut self, cx: &mut Context<'_>, mobiles: &mut [Mobile]) {
+        let now = cx.now;
+        match self.pdch {
+            Pdch::Sending(period) if BlockPeriod(period).end() <= now => self.receive(cx, period, mobiles),
+            Pdch::Sending(_) | Pdch::Waiting(_) | Pdch::Silent => {}
+        }
+        self.common_ends(cx, mobiles);
+        self.bursts_arrive(cx, mobiles);
+        if self.pcu.next_due().is_some_and(|due| due <= now) {
+            self.pcu.wake(now);
+        }
+        for mobile in self.busy.iter().copied() {
+            let Some(state) = mobiles.get_mut(mobile as usize) else { continue };
+            if state.mac.next_due().is_some_and(|due| due <= now)
+                && let Some(burst) = state.mac.wake(now, cx.rng)
+            {
+                self.bursts.push((mobile, burst));
+            }
+        }
+        self.common_begins(now);
+        match self.pdch {
+            Pdch::Waiting(period) if BlockPeriod(period).start() <= now => self.send(now, period, mobiles),
+            Pdch::Sending(_) | Pdch::Waiting(_) | Pdch::Silent => {}
+        }
+        self.collect(mobiles);
+    }
+
+    /// Decides when to go on.
+    fn plan(&mut self, now: Instant, mobiles: &[Mobile]) {
+        if matches!(self.ccch, Ccch::Silent) && self.pcu.has_common() {
+            self.ccch = Ccch::Waiting(block_from(now));
+        }
+        if self.pdch == Pdch::Silent && self.pcu.is_active() {
+            self.pdch = Pdch::Waiting(BlockPeriod::at_or_after(now).0);
+        }
+        let ccch = match self.ccch {
+            Ccch::Silent => None,
+            Ccch::Waiting(frame) => Some(frame_start(frame)),
+            Ccch::Sending(frame, _) => Some(block_ends(frame)),
+        };
+        let pdch = match self.pdch {
+            Pdch::Silent => None,
+            Pdch::Waiting(period) => Some(BlockPeriod(period).start()),
+            Pdch::Sending(period) => Some(BlockPeriod(period).end()),
+        };
+        let bursts = self.bursts.iter().map(|(_, burst)| frame_start(burst.frame + 1)).min();
+        let busy = self.busy.iter().filter_map(|mobile| mobiles.get(*mobile as usize)?.mac.next_due()).min();
+        self.next = [ccch, pdch, bursts, busy, self.pcu.next_due()].into_iter().flatten().min();
+    }
+
+    /// A block period begins: blocks are chosen.
+    fn send(&mut self, now: Instant, period: u64, mobiles: &mut [Mobile]) {
+        if !self.pcu.is_active() {
+            self.pdch = Pdch::Silent;
+            return;
+        }
+        self.pcu.begin(now, period);
+        let pdchs = self.pcu.config().pdchs;
+        for (slot, place) in (0_u8..).zip(&mut self.down) {
+            let block = if pdchs >> slot & 1 == 1 { self.pcu.downlink(now, slot, period) } else { None };
+            let octets = block.as_ref().and_then(DownBlock::emit);
+            self.counts.faults.unreadable += u64::from(block.is_some() && octets.is_none());
+            *place = octets;
+        }
+        for mobile in self.busy.iter().copied() {
+            let Some(state) = mobiles.get_mut(mobile as usize) else { continue };
+            let slots = state.mac.slots();
+            for (slot, sent) in (0_u8..).zip(&mut self.up) {
+                if slots >> slot & 1 == 1
+                    && let Some(block) = state.mac.transmit(now, slot, period)
+                {
+                    match block.emit() {
+                        Some(octets) => sent.push((mobile, octets)),
+                        None => self.counts.faults.unreadable += 1,
+                    }
+                }
+            }
+        }
+        self.pdch = Pdch::Sending(period);
+    }
+
+    /// The last bursts of a period have come.
+    fn receive(&mut self, cx: &mut Context<'_>, period: u64, mobiles: &mut [Mobile]) {
+        for slot in 0..8_u8 {
+            let place = usize::from(slot);
+            if let Some(octets) = self.down.get_mut(place).and_then(Option::take) {
+                match DownBlock::parse(&octets) {
+                    Ok(block) => self.receive_down(cx, (slot, period), &block, mobiles),
+                    Err(_) => self.counts.faults.unreadable += 1,
+                }
+            }
+            if self.pcu.config().pdchs >> slot & 1 == 1 {
+                let sent = self.up.get_mut(place).map(core::mem::take).unwrap_or_default();
+                self.receive_up(cx, (slot, period), sent, mobiles);
+            }
+        }
+        self.busy.retain(|mobile| {
+            mobiles
+                .get(*mobile as usize)
+                .is_some_and(|state| state.mac.is_busy() || state.mac.next_due().is_some())
+        });
+        self.pdch = if self.pcu.is_active() { Pdch::Waiting(period + 1) } else { Pdch::Silent };
+    }
+
+    fn receive_down(
+        &mut self,
+        cx: &mut Context<'_>,
+        (slot, period): (u8, u64),
+        block: &DownBlock,
+        mobiles: &mut [Mobile],
+    ) {
+        let coding = block.coding();
+        for mobile in self.busy.iter().copied() {
+            let Some(state) = mobiles.get_mut(mobile as usize) else { continue };
+            if state.mac.slots() >> slot & 1 == 0 {
+                continue;
+            }
+            if state.downlink.is_lost(cx.rng, BlockPeriod(period), coding) {
+                self.counts.downlink_lost += 1;
+                continue;
+            }
+            let now = cx.now;
+            state.mac.hear(now, (slot, period), block, |octets| {
+                let DownBlock::Data { header, .. } = block else { return };
+                if octets == DUMMY_LL_PDU {
+                    return;
+                }
+                let about = self.pcu.delivered(header.tfi, octets);
+                if about.is_none() && !self.pcu.carries(header.tfi) {
+                    self.counts.late += 1;
+                    return;
+                }
+                if about.is_some_and(|about| about.mobile != mobile) {
+                    self.counts.faults.misdelivered += 1;
+                }
+                arrive(cx, &mut self.counts, &mut self.down_fates, about, octets);
+            });
+        }
+    }
+
+    fn receive_up(
+        &mut self,
+        cx: &mut Context<'_>,
+        (slot, period): (u8, u64),
+        mut sent: Vec<(u32, AirOctets)>,
+        mobiles: &mut [Mobile],
+    ) {
+        if sent.len() > 1 {
+            self.counts.uplink_collisions += sent.len() as u64;
+        }
+        let strongest = self.capture.received(cx.rng, sent.len()).and_then(|which| sent.get(which).copied());
+        sent.clear();
+        let heard = strongest.and_then(|(mobile, octets)| {
+            let block = UpBlock::parse(&octets);
+            self.counts.faults.unreadable += u64::from(!matches!(block, Ok(Some(_))));
+            let block = block.ok()??;
+            let link = mobiles.get_mut(mobile as usize).map(|state| &mut state.uplink);
+            let is_lost = link.is_none_or(|link| link.is_lost(cx.rng, BlockPeriod(period), block.coding()));
+            self.counts.uplink_lost += u64::from(is_lost);
+            (!is_lost).then_some((mobile, block))
+        });
+        let sender = heard.as_ref().and_then(|(mobile, _)| mobiles.get_mut(*mobile as usize));
+        let mut sender = sender.map(|state| &mut state.mac);
+        let (now, counts, fates) = (cx.now, &mut self.counts, &mut self.up_fates);
+        self.pcu.uplink(now, (slot, period), heard.as_ref().map(|(_, block)| block), |tlli, octets| {
+            let about = sender.as_mut().and_then(|mac| mac.delivered(octets));
+            if about.is_none() && !sender.as_ref().is_some_and(|mac| mac.carries()) {
+                counts.late += 1;
+                return;
+            }
+            let is_its = sender.as_ref().is_some_and(|mac| mac.has_tlli(tlli));
+            counts.faults.misdelivered += u64::from(about.is_some() && !is_its);
+            arrive(cx, counts, fates, about, octets);
+        });
+        // The vector goes back with its memory.
+        if let Some(place) = self.up.get_mut(usize::from(slot)) {
+            *place = sent;
+        }
+    }
+
+    /// A block of the CCCH may have come.
+    fn common_ends(&mut self, cx: &mut Context<'_>, mobiles: &mut [Mobile]) {
+        let Ccch::Sending(frame, octets) = self.ccch else { return };
+        let now = cx.now;
+        if block_ends(frame) > now {
+            return;
+        }
+        self.ccch = Ccch::Silent;
+        let Ok(Some(message)) = Common::parse(&octets, frame) else {
+            self.counts.faults.unreadable += 1;
+            return;
+        };
+        self.pcu.common_sent(&message);
+        for mobile in self.members.iter().copied() {
+            let Some(state) = mobiles.get_mut(mobile as usize).filter(|state| state.mac.is_on_ccch()) else {
+                continue;
+            };
+            if state.downlink.is_lost(cx.rng, BlockPeriod::at_or_before(now), CodingScheme::Cs1) {
+                continue;
+            }
+            state.mac.hear_common(now, &message);
+            if state.mac.is_busy() && !self.busy.contains(&mobile) {
+                self.busy.push(mobile);
+            }
+        }
+    }
+
+    /// A block of the CCCH may begin.
+    fn common_begins(&mut self, now: Instant) {
+        if matches!(self.ccch, Ccch::Silent) && self.pcu.has_common() {
+            self.ccch = Ccch::Waiting(block_from(now));
+        }
+        let Ccch::Waiting(frame) = self.ccch else { return };
+        if frame_start(frame) <= now {
+            let message = self.pcu.next_common(now, frame);
+            let octets = message.as_ref().and_then(Common::emit);
+            self.counts.faults.unreadable += u64::from(message.is_some() && octets.is_none());
+            self.ccch = octets.map_or(Ccch::Silent, |octets| Ccch::Sending(frame, octets));
+        }
+    }
+
+    /// Access bursts whose frame has passed.
+    fn bursts_arrive(&mut self, cx: &mut Context<'_>, mobiles: &mut [Mobile]) {
+        let now = cx.now;
+        let has_come = |burst: &Burst| frame_start(burst.frame + 1) <= now;
+        while let Some(frame) =
+            self.bursts.iter().map(|(_, burst)| *burst).filter(has_come).map(|burst| burst.frame).min()
+        {
+            let mut together: Vec<_> = Vec::new();
+            self.bursts.retain(|(sender, burst)| {
+                let is_there = burst.frame == frame;
+                if is_there {
+                    together.push((*sender, *burst));
+                }
+                !is_there
+            });
+            if together.len() > 1 {
+                self.counts.burst_collisions += together.len() as u64;
+            }
+            let received = self.capture.received(cx.rng, together.len());
+            let Some((sender, burst)) = received.and_then(|which| together.get(which)) else { continue };
+            let link = mobiles.get_mut(*sender as usize).map(|state| &mut state.uplink);
+            let period = BlockPeriod::at_or_before(now);
+            if link.is_some_and(|link| !link.is_lost(cx.rng, period, CodingScheme::Cs1)) {
+                self.pcu.burst(*burst);
+            }
+        }
+    }
+
+    /// What the PCU and the mobiles gave up.
+    fn collect(&mut self, mobiles: &mut [Mobile]) {
+        let (down, up) = (&mut self.down_fates, &mut self.up_fates);
+        while let Some((pdu, loss)) = self.pcu.pop_lost() {
+            down.push_back(Fate::Lost(pdu, loss));
+        }
+        for mobile in self.busy.iter().copied() {
+            let Some(state) = mobiles.get_mut(mobile as usize) else { continue };
+            while let Some(pdu) = state.mac.pop_lost() {
+                up.push_back(Fate::Lost(pdu, Loss::Contact));
+            }
+        }
+    }
+}
+
+/// An LL-PDU is whole.
+fn arrive(
+    cx: &mut Context<'_>,
+    counts: &mut AirCounts,
+    fates: &mut VecDeque<Fate>,
+    about: Option<Delivered>,
+    octets: &[u8],
+) {
+    let Some(Delivered { mobile, tlli, expires }) = about else {
+        counts.faults.strange += 1;
+        return;
+    };
+    match cx.frames.copy_of(octets) {
+        Some(frame) => fates.push_back(Fate::Arrived(LlPdu { mobile, tlli, expires, frame })),
+        None => cx.drop(Drop::NoFrame, None),
+    }
+}

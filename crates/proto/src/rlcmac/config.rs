@@ -1,0 +1,120 @@
+//! What a cell's RLC/MAC is set to: channels, coding, timers and limits.
+
+use super::ccch::RachControl;
+use super::multislot::MultislotClass;
+use gannet_machine::time::Duration;
+use gannet_wire::rlcmac::coding::CodingScheme;
+
+/// What the cell broadcasts and both sides follow (04.60 clause 12.24 [44.060], GPRS Cell Options, and 04.18 clause 10.5.2.29).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellOptions {
+    /// Random access on the CCCH.
+    pub rach: RachControl,
+    /// T3168: how long a mobile waits for an answer to PACKET RESOURCE REQUEST, 500 ms to 4 s.
+    pub t3168: Duration,
+    /// T3192: how long a mobile keeps the TFI of a downlink TBF after its last block, up to 1.5 s.
+    pub t3192: Duration,
+    /// BS_CV_MAX: from which number of remaining blocks the mobile counts down; 0 to 15.
+    pub bs_cv_max: u8,
+    /// How long an uplink TBF stays without data (extended uplink TBF mode, 44.060 clause 9.3.1b); zero where it ends at once.
+    pub extended_uplink: Duration,
+}
+
+impl Default for CellOptions {
+    fn default() -> Self {
+        Self {
+            rach: RachControl::default(),
+            t3168: Duration::from_secs(1),
+            t3192: Duration::from_millis(500),
+            bs_cv_max: 7,
+            extended_uplink: Duration::ZERO,
+        }
+    }
+}
+
+/// What the network does in a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NetworkConfig {
+    /// Timeslots that are PDCHs, bit 0 for timeslot 0.
+    pub pdchs: u8,
+    /// The coding scheme of downlink data blocks.
+    pub downlink_coding: CodingScheme,
+    /// The coding scheme that mobiles are told to use.
+    pub uplink_coding: CodingScheme,
+    /// RLC acknowledges (44.060 clause 9.3.2), downlink and uplink.
+    pub acknowledged: bool,
+    /// Downlink data blocks from one poll of a mobile to the next.
+    pub poll_every: u16,
+    /// Uplink data blocks from one PACKET UPLINK ACK/NACK to the next.
+    pub ack_every: u16,
+    /// How long a downlink TBF stays without data (delayed release, 44.060 clause 9.3.1a); zero where it ends at once.
+    pub delayed_release: Duration,
+    /// How often a mobile is polled while a TBF stays without data.
+    pub idle_poll: Duration,
+    /// Blocks that were not acknowledged are sent again while there is nothing else to send (44.060 clause 9.1.3).
+    pub premature_retransmission: bool,
+    /// An access burst of one phase is answered with a single block: the mobile then asks in two phases.
+    pub force_two_phase: bool,
+    /// A block that was sent again after the mobile made its report does not count as missing in it. Without it blocks are
+    /// repeated as 44.060 clause 9.1.3 has it.
+    pub report_age_known: bool,
+    /// The multislot class of mobiles that have not said theirs.
+    pub multislot_class: MultislotClass,
+    /// Timeslots of a downlink TBF, where the mobile's multislot class permits.
+    pub downlink_slots: u8,
+    /// Timeslots of an uplink TBF, where the mobile's multislot class permits.
+    pub uplink_slots: u8,
+    /// How long a mobile must not ask again where the cell has no room (T3142, T3172).
+    pub reject_wait: Duration,
+    /// Uplink TBFs that share a PDCH, up to 7 by USF.
+    pub tbfs_per_pdch_max: u8,
+    /// Octets that may wait downlink in the cell.
+    pub queue_octets: u64,
+    /// N3101 (44.060 clause 13.4): blocks that a mobile may leave unused; more than 8.
+    pub n3101_max: u8,
+    /// N3103 (44.060 clause 13.4): final acknowledgements without an answer.
+    pub n3103_max: u8,
+    /// N3105 (44.060 clause 13.4): polls of a downlink TBF without an answer.
+    pub n3105_max: u8,
+    /// Times that a mobile is sought for its downlink LL-PDUs before they are discarded.
+    pub assignments_max: u8,
+    /// T3169 (44.060 clause 13.2).
+    pub t3169: Duration,
+    /// T3191 (44.060 clause 13.2).
+    pub t3191: Duration,
+    /// T3195 (44.060 clause 13.2).
+    pub t3195: Duration,
+}
+
+impl NetworkConfig {
+    /// Defaults for these timeslots, with a coding scheme for both directions, and mobiles of multislot class 6.
+    #[must_use]
+    pub const fn new(pdchs: u8, coding: CodingScheme) -> Self {
+        Self {
+            pdchs,
+            downlink_coding: coding,
+            uplink_coding: coding,
+            acknowledged: true,
+            poll_every: 10,
+            ack_every: 10,
+            delayed_release: Duration::ZERO,
+            idle_poll: Duration::from_millis(200),
+            premature_retransmission: true,
+            force_two_phase: false,
+            report_age_known: true,
+            multislot_class: MultislotClass::ALL[5],
+            downlink_slots: 3,
+            uplink_slots: 1,
+            reject_wait: Duration::from_secs(1),
+            tbfs_per_pdch_max: 7,
+            queue_octets: 50_000,
+            n3101_max: 10,
+            n3103_max: 4,
+            n3105_max: 8,
+            assignments_max: 4,
+            t3169: Duration::from_secs(5),
+            t3191: Duration::from_secs(5),
+            t3195: Duration::from_secs(5),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The downlink TBF of a mobile (44.060 clauses 7.2, 8.1.2 and 9.3).
+
+use super::{FIVE_SECONDS, Mac, MobileTimer, bit, mode};
+use crate::rlcmac::rlc::Receiver;
+use crate::rlcmac::signal::Up;
+use gannet_machine::time::Instant;
+use gannet_wire::rlcmac::block::{Body, DownlinkHeader};
+
+/// What belongs to the TBF alone.
+#[derive(Debug)]
+pub(super) struct DownlinkTbf {
+    pub(super) tfi: u8,
+    pub(super) slots: u8,
+    receiver: Receiver,
+}
+
+impl Mac {
+    /// A downlink TBF is assigned, or has other timeslots.
+    pub(super) fn assigned_downlink(
+        &mut self,
+        now: Instant,
+        tfi: u8,
+        slots: u8,
+        acknowledged: bool,
+        is_new: bool,
+    ) {
+        let same = self.downlink.as_mut().filter(|tbf| tbf.tfi == tfi && !is_new);
+        if let Some(tbf) = same {
+            tbf.slots = slots;
+            if tbf.receiver.is_complete() {
+                // It ends with T3192, as the network counts on.
+                return;
+            }
+        } else {
+            self.counts.downlink_tbfs += 1;
+            self.downlink = Some(DownlinkTbf { tfi, slots, receiver: Receiver::new(mode(acknowledged)) });
+        }
+        self.deadlines.clear(MobileTimer::T3192);
+        self.deadlines.set(MobileTimer::T3190, now + FIVE_SECONDS);
+    }
+
+    /// A data block. True where it is one of this mobile's TBF.
+    pub(super) fn hear_data(
+        &mut self,
+        now: Instant,
+        slot: u8,
+        header: &DownlinkHeader,
+        body: &Body,
+        mut deliver: impl FnMut(&[u8]),
+    ) -> bool {
+        let Some(tbf) = &mut self.downlink else { return false };
+        if tbf.tfi != header.tfi || tbf.slots & bit(slot) == 0 {
+            return false;
+        }
+        if !tbf.receiver.is_complete() {
+            self.deadlines.set(MobileTimer::T3190, now + FIVE_SECONDS);
+        }
+        // What is refused is counted by the receiver, and is as if it had not come.
+        let _ = tbf.receiver.receive(header.bsn, header.is_final, body, |pdu| deliver(pdu.octets));
+        true
+    }
+
+    /// The answer to a poll (44.060 clause 9.3.2.5).
+    pub(super) fn downlink_ack_nack(&mut self, now: Instant, slot: u8) -> Option<Up> {
+        let is_held = |timer| self.deadlines.is_set(timer);
+        let wants_uplink = !self.queue.is_empty()
+            && self.uplink.is_none()
+            && self.awaiting.is_none()
+            && !is_held(MobileTimer::T3142)
+            && !is_held(MobileTimer::T3172);
+        let tbf = self.downlink.as_ref()?;
+        let (tfi, report) = (tbf.tfi, tbf.receiver.report());
+        if report.is_final {
+            self.deadlines.clear(MobileTimer::T3190);
+            self.deadlines.set(MobileTimer::T3192, now + self.options.t3192);
+        }
+        if wants_uplink {
+            self.awaiting = Some(slot);
+            self.deadlines.set(MobileTimer::T3168, now + self.options.t3168);
+        }
+        Some(Up::DownlinkAckNack { tfi, report, wants_uplink })
+    }
+
+    /// The TBF ends (44.060 clause 8.1.2.5): what waits to be sent takes the CCCH.
+    pub(super) fn end_downlink(&mut self, now: Instant) {
+        self.downlink = None;
+        self.deadlines.clear(MobileTimer::T3190);
+        self.deadlines.clear(MobileTimer::T3192);
+        if self.uplink.is_none() && self.answers.is_empty() {
+            self.awaiting = None;
+            self.deadlines.clear(MobileTimer::T3168);
+        }
+        self.seek_uplink(now);
+    }
+}

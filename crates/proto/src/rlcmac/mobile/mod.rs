@@ -1,0 +1,470 @@
+//! The MAC of a mobile: it asks for TBFs, listens to its PDCHs, and sends when it may.
+//!
+//! ```text
+//!               LL-PDUs to send               answered: single block, TBF
+//!   packet idle ───────────────► random access ─────────────────────────► packet transfer
+//!        ▲   │  downlink assignment on AGCH or PCH                              │    ▲
+//!        │   └──────────────────────────────────────────────────────────────────┼────┘
+//!        └──────── the last TBF has ended (uplink: final acknowledgement; downlink: T3192)
+//! ```
+//!
+//! [`access`] is random access on the CCCH, [`uplink`] the uplink TBF with its contention resolution, [`downlink`] the downlink
+//! TBF. This module has what they share: the queue, the timers, the blocks that polls have reserved.
+
+mod access;
+mod downlink;
+mod uplink;
+
+use super::block::{DownBlock, UpBlock};
+use super::config::CellOptions;
+use super::custody::{Carried, Custody, Delivered, LlPdu};
+use super::multiframe::BlockPeriod;
+use super::rlc::{Mode, Sender};
+use super::signal::{Burst, Common, Down, To, Up};
+use access::Access;
+use downlink::DownlinkTbf;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::timers::Deadlines;
+use gannet_wire::id::Tlli;
+use std::collections::VecDeque;
+use uplink::UplinkTbf;
+
+gannet_machine::timer_names! {
+    /// Timers of a mobile (44.060 clause 13.1, 04.18 clause 11.1.1).
+    pub enum MobileTimer {
+        /// The next access burst (04.18 clause 3.5.2.1.2).
+        Burst = "access burst",
+        /// Answers to access bursts are awaited (04.18 clause 11.1.1).
+        T3146 = "T3146",
+        /// No access after IMMEDIATE ASSIGNMENT REJECT (04.18 clause 11.1.1).
+        T3142 = "T3142",
+        /// The USF of a new uplink TBF is awaited.
+        T3164 = "T3164",
+        /// Contention resolution is awaited.
+        T3166 = "T3166",
+        /// PACKET UPLINK ASSIGNMENT is awaited.
+        T3168 = "T3168",
+        /// No access after PACKET ACCESS REJECT.
+        T3172 = "T3172",
+        /// The USF is awaited again.
+        T3180 = "T3180",
+        /// The acknowledgement of the last block is awaited, or of a stalled window.
+        T3182 = "T3182",
+        /// Any PACKET UPLINK ACK/NACK is awaited, in extended uplink TBF mode.
+        T3184 = "T3184",
+        /// Blocks of the downlink TBF are awaited.
+        T3190 = "T3190",
+        /// The downlink TBF is complete and may be followed by another.
+        T3192 = "T3192",
+    }
+}
+
+/// T3164, T3166, T3180, T3182, T3184 and T3190 (44.060 clause 13.1).
+const FIVE_SECONDS: Duration = Duration::from_secs(5);
+/// How often an access is made again before what was to be sent is given up (44.060 clauses 7.1.2.3 and 7.1.4).
+const ACCESSES_MAX: u8 = 4;
+
+/// What a mobile is and does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MobileConfig {
+    /// Multislot class (05.02 annex B [45.002]).
+    pub multislot_class: u8,
+    /// Access in two phases also where one would do.
+    pub two_phase: bool,
+    /// Octets that may wait for a TBF.
+    pub queue_octets: usize,
+}
+
+impl Default for MobileConfig {
+    fn default() -> Self {
+        Self { multislot_class: 6, two_phase: false, queue_octets: 30_000 }
+    }
+}
+
+/// Whether RLC acknowledges, and so how a sender and a receiver work.
+const fn mode(acknowledged: bool) -> Mode {
+    if acknowledged { Mode::Acknowledged } else { Mode::Unacknowledged }
+}
+
+/// What happened in a mobile, each counted since it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MobileCounts {
+    /// Accesses on the CCCH.
+    pub accesses: u64,
+    /// Access bursts.
+    pub bursts: u64,
+    /// Accesses that nobody answered (T3146).
+    pub unanswered: u64,
+    /// Accesses that were refused.
+    pub rejected: u64,
+    /// Uplink TBFs.
+    pub uplink_tbfs: u64,
+    /// Downlink TBFs.
+    pub downlink_tbfs: u64,
+    /// Contentions that another mobile won.
+    pub contentions_lost: u64,
+    /// Expiries of T3164, T3166, T3168, T3180, T3182, T3184 and T3190.
+    pub expiries: u64,
+    /// LL-PDUs that were given up.
+    pub given_up: u64,
+}
+
+/// What a block reserves for a mobile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// PACKET DOWNLINK ACK/NACK.
+    DownlinkAckNack,
+    /// PACKET CONTROL ACKNOWLEDGEMENT; `true` where the uplink TBF ends with it.
+    Control(bool),
+    /// PACKET RESOURCE REQUEST.
+    ResourceRequest,
+}
+
+/// The MAC of one mobile.
+#[derive(Debug)]
+pub struct Mac {
+    config: MobileConfig,
+    options: CellOptions,
+    /// The one used now, and the one before: the network may still use it.
+    tllis: [Option<Tlli>; 2],
+    queue: VecDeque<LlPdu>,
+    queued_octets: usize,
+    access: Option<Access>,
+    /// Where an uplink assignment is awaited (T3168).
+    awaiting: Option<u8>,
+    uplink: Option<UplinkTbf>,
+    downlink: Option<DownlinkTbf>,
+    answers: VecDeque<(u8, u64, Answer)>,
+    deadlines: Deadlines<MobileTimer>,
+    /// Accesses in a row that led to nothing.
+    failures: u8,
+    is_suspended: bool,
+    /// What was given up.
+    lost: VecDeque<LlPdu>,
+    counts: MobileCounts,
+}
+
+impl Mac {
+    /// A mobile in packet idle mode, in a cell with these options.
+    #[must_use]
+    pub fn new(config: MobileConfig, options: CellOptions) -> Self {
+        Self {
+            config,
+            options,
+            tllis: [None; 2],
+            queue: VecDeque::new(),
+            queued_octets: 0,
+            access: None,
+            awaiting: None,
+            uplink: None,
+            downlink: None,
+            answers: VecDeque::new(),
+            deadlines: Deadlines::default(),
+            failures: 0,
+            is_suspended: false,
+            lost: VecDeque::new(),
+            counts: MobileCounts::default(),
+        }
+    }
+
+    /// The mobile has this TLLI from now on; it is also sought by the one before.
+    pub fn assign_tlli(&mut self, tlli: Tlli) {
+        if self.tllis.first() != Some(&Some(tlli)) {
+            let [current, _] = self.tllis;
+            self.tllis = [Some(tlli), current];
+        }
+    }
+
+    /// True where the mobile answers to this TLLI.
+    #[must_use]
+    pub fn has_tlli(&self, tlli: Tlli) -> bool {
+        self.tllis.contains(&Some(tlli))
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn counts(&self) -> MobileCounts {
+        self.counts
+    }
+
+    /// LL-PDUs that wait for a TBF, and their octets.
+    #[must_use]
+    pub fn waiting(&self) -> (usize, usize) {
+        (self.queue.len(), self.queued_octets)
+    }
+
+    /// The mobile is in packet transfer mode or on its way there.
+    #[must_use]
+    pub const fn is_busy(&self) -> bool {
+        self.access.is_some() || self.awaiting.is_some() || self.is_on_pdch()
+    }
+
+    /// It listens to PDCHs.
+    const fn is_on_pdch(&self) -> bool {
+        self.uplink.is_some() || self.downlink.is_some() || self.awaiting.is_some()
+    }
+
+    /// It listens to the CCCH.
+    #[must_use]
+    pub const fn is_on_ccch(&self) -> bool {
+        !self.is_on_pdch() && !self.is_suspended
+    }
+
+    /// The timeslots that it listens to, bit 0 for timeslot 0.
+    #[must_use]
+    pub fn slots(&self) -> u8 {
+        let uplink = self.uplink.as_ref().map_or(0, UplinkTbf::slots);
+        let downlink = self.downlink.as_ref().map_or(0, |tbf| tbf.slots);
+        let awaiting = self.awaiting.map_or(0, bit);
+        let reserved = self.answers.iter().fold(0, |set, (slot, ..)| set | bit(*slot));
+        uplink | downlink | awaiting | reserved
+    }
+
+    /// Takes an LL-PDU to send.
+    ///
+    /// # Errors
+    /// The LL-PDU, where so much waits that it has no room.
+    pub fn request(&mut self, now: Instant, pdu: LlPdu) -> Result<(), LlPdu> {
+        if self.queued_octets + pdu.frame.len() > self.config.queue_octets {
+            return Err(pdu);
+        }
+        self.take(now, pdu);
+        Ok(())
+    }
+
+    /// The same without a limit, for what was taken before.
+    pub fn take(&mut self, now: Instant, pdu: LlPdu) {
+        self.assign_tlli(pdu.tlli);
+        self.queued_octets += pdu.frame.len();
+        self.queue.push_back(pdu);
+        self.is_suspended = false;
+        self.feed_uplink();
+        self.seek_uplink(now);
+    }
+
+    /// When a timer ends next.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Instant> {
+        self.deadlines.next()
+    }
+
+    /// A timer may have ended. Gives the access burst that goes in the frame that begins now.
+    pub fn wake(&mut self, now: Instant, rng: &mut Rng) -> Option<Burst> {
+        let mut burst = None;
+        while let Some(timer) = self.deadlines.pop_due(now) {
+            match timer {
+                MobileTimer::Burst => burst = self.burst_due(now, rng).or(burst),
+                MobileTimer::T3146 => self.access_unanswered(now),
+                MobileTimer::T3142 | MobileTimer::T3172 => self.seek_uplink(now),
+                MobileTimer::T3168 => self.assignment_missing(now),
+                MobileTimer::T3164
+                | MobileTimer::T3166
+                | MobileTimer::T3180
+                | MobileTimer::T3182
+                | MobileTimer::T3184 => self.abandon_uplink(now),
+                MobileTimer::T3190 => {
+                    self.counts.expiries += 1;
+                    self.end_downlink(now);
+                }
+                MobileTimer::T3192 => self.end_downlink(now),
+            }
+        }
+        burst
+    }
+
+    /// What the network sends on the CCCH.
+    pub fn hear_common(&mut self, now: Instant, message: &Common) {
+        if self.is_on_ccch() {
+            self.common(now, message);
+        }
+    }
+
+    /// What the network sends on a PDCH in a block period, and who may send in the next. `deliver` takes the LL-PDUs that are
+    /// whole with it.
+    pub fn hear(
+        &mut self,
+        now: Instant,
+        (slot, at): (u8, u64),
+        block: &DownBlock,
+        deliver: impl FnMut(&[u8]),
+    ) {
+        self.hear_usf(slot, at, block.usf());
+        match block {
+            DownBlock::Data { header, body } => {
+                if self.hear_data(now, slot, header, body, deliver)
+                    && let Some(rrbp) = header.rrbp
+                {
+                    self.answers.push_back((slot, BlockPeriod(at).reserved(rrbp).0, Answer::DownlinkAckNack));
+                }
+            }
+            DownBlock::Control { rrbp, message, .. } => {
+                let answer = self.control(now, slot, message, rrbp.is_some());
+                if let (Some(answer), Some(rrbp)) = (answer, rrbp) {
+                    self.answers.push_back((slot, BlockPeriod(at).reserved(*rrbp).0, answer));
+                }
+            }
+        }
+    }
+
+    /// A message on PACCH. Gives the answer that a poll in it is for.
+    fn control(&mut self, now: Instant, slot: u8, message: &Down, is_poll: bool) -> Option<Answer> {
+        match *message {
+            Down::DownlinkAssignment { to, tfi, slots, acknowledged, is_new } => {
+                self.is_meant(to).then(|| {
+                    self.assigned_downlink(now, tfi, slots, acknowledged, is_new);
+                    Answer::Control(false)
+                })
+            }
+            Down::UplinkAssignment { to, tfi, usfs, coding } => {
+                let is_mine = self.is_meant(to) && (self.awaiting.is_some() || self.uplink.is_none());
+                is_mine.then(|| {
+                    self.assigned_uplink(now, tfi, usfs, coding, None);
+                    Answer::Control(false)
+                })
+            }
+            Down::UplinkAckNack { tfi, coding, report, contention } => {
+                self.acknowledged(now, (slot, tfi), coding, &report, contention, is_poll)
+            }
+            Down::AccessReject { to, wait } => {
+                if self.is_meant(to) && self.awaiting.is_some() {
+                    self.refused(now, MobileTimer::T3172, wait);
+                }
+                None
+            }
+            Down::TbfRelease { to, is_both } => self.is_meant(to).then(|| {
+                if is_both || matches!(to, To::UplinkTfi(_)) {
+                    self.abandon_uplink(now);
+                }
+                if is_both || matches!(to, To::DownlinkTfi(_)) {
+                    self.end_downlink(now);
+                }
+                Answer::Control(false)
+            }),
+            Down::Polling { to } => self.is_meant(to).then_some(Answer::Control(false)),
+            Down::Dummy => None,
+        }
+    }
+
+    fn is_meant(&self, to: To) -> bool {
+        match to {
+            To::UplinkTfi(tfi) => {
+                self.uplink.as_ref().is_some_and(|tbf| tbf.tfi == tfi && !tbf.is_contended())
+            }
+            To::DownlinkTfi(tfi) => self.downlink.as_ref().is_some_and(|tbf| tbf.tfi == tfi),
+            To::Tlli(tlli) => self.has_tlli(tlli),
+        }
+    }
+
+    /// What the mobile sends on a PDCH in a block period; `None` where it may not or has nothing.
+    pub fn transmit(&mut self, now: Instant, slot: u8, at: u64) -> Option<UpBlock> {
+        self.answers.retain(|(_, when, _)| *when >= at);
+        if let Some(place) = self.answers.iter().position(|(on, when, _)| (*on, *when) == (slot, at)) {
+            let (.., answer) = self.answers.remove(place)?;
+            if let Some(message) = self.answer(now, slot, answer) {
+                return Some(UpBlock::Control(message));
+            }
+        }
+        self.transmit_by_usf(now, slot, at)
+    }
+
+    fn answer(&mut self, now: Instant, slot: u8, answer: Answer) -> Option<Up> {
+        let [tlli, _] = self.tllis;
+        match answer {
+            Answer::DownlinkAckNack => self.downlink_ack_nack(now, slot),
+            Answer::Control(ends_uplink) => {
+                if ends_uplink {
+                    self.end_uplink(now);
+                }
+                Some(Up::ControlAck { tlli: tlli? })
+            }
+            Answer::ResourceRequest => self.resource_request(now, slot),
+        }
+    }
+
+    /// An LL-PDU of the uplink TBF has arrived at the network, with these octets.
+    pub fn delivered(&mut self, octets: &[u8]) -> Option<Delivered> {
+        self.uplink.as_mut()?.custody.deliver(octets)
+    }
+
+    /// The mobile has an uplink TBF, whose LL-PDUs it would not send by another.
+    #[must_use]
+    pub const fn carries(&self) -> bool {
+        self.uplink.is_some()
+    }
+
+    /// The next LL-PDU that was given up.
+    pub fn pop_lost(&mut self) -> Option<LlPdu> {
+        self.lost.pop_front()
+    }
+
+    /// On a dedicated channel, or with `false` back: all TBFs end, and nothing is heard meanwhile.
+    pub fn suspend(&mut self, now: Instant, on: bool) {
+        if on {
+            self.leave_all();
+        }
+        self.is_suspended = on;
+        if !on {
+            self.seek_uplink(now);
+        }
+    }
+
+    /// The mobile leaves the cell for one with these options. What it had to send it has still.
+    pub fn change_cell(&mut self, options: CellOptions) {
+        self.leave_all();
+        self.options = options;
+    }
+
+    /// Takes the LL-PDUs that it has to send, in their order.
+    pub fn take_queue(&mut self, out: impl FnMut(LlPdu)) {
+        self.queued_octets = 0;
+        self.queue.drain(..).for_each(out);
+    }
+
+    /// Ends everything without a word to the network.
+    fn leave_all(&mut self) {
+        self.deadlines.clear_all();
+        self.answers.clear();
+        (self.access, self.awaiting, self.downlink, self.failures) = (None, None, None, 0);
+        self.take_back();
+    }
+
+    /// The LL-PDUs of the uplink TBF that have not arrived are to be sent by another.
+    fn take_back(&mut self) {
+        let Some(tbf) = self.uplink.take() else { return };
+        let (unsent, sent) = tbf.into_parts();
+        self.lost.extend(sent);
+        for pdu in unsent.into_iter().rev() {
+            self.queued_octets += pdu.frame.len();
+            self.queue.push_front(pdu);
+        }
+    }
+
+    /// What could not be sent in so many accesses is given up.
+    fn give_up(&mut self) {
+        self.counts.given_up += self.queue.len() as u64;
+        self.queued_octets = 0;
+        self.lost.extend(self.queue.drain(..));
+        self.failures = 0;
+    }
+}
+
+/// A timeslot in a set.
+const fn bit(slot: u8) -> u8 {
+    1 << (slot & 7)
+}
+
+/// Moves LL-PDUs from a queue into a TBF; gives the octets moved.
+fn feed(queue: &mut VecDeque<LlPdu>, sender: &mut Sender<Carried>, custody: &mut Custody) -> usize {
+    let mut octets = 0;
+    while !sender.is_closed()
+        && let Some(pdu) = queue.pop_front()
+    {
+        octets += pdu.frame.len();
+        if let Err(carried) = sender.push(custody.take(pdu)) {
+            // It has no octets: there is nothing to send.
+            custody.give_back(carried);
+        }
+    }
+    octets
+}

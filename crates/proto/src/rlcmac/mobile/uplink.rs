@@ -1,0 +1,226 @@
+//! The uplink TBF of a mobile (44.060 clauses 7.1, 8.1.1 and 9.3): USF, countdown, contention resolution, acknowledgements.
+
+use super::{Answer, FIVE_SECONDS, Mac, MobileTimer, bit, feed, mode};
+use crate::rlcmac::block::UpBlock;
+use crate::rlcmac::custody::{Carried, Custody, LlPdu};
+use crate::rlcmac::rlc::{Ending, Report, Sender};
+use crate::rlcmac::signal::{Up, Usfs};
+use gannet_machine::time::{Duration, Instant};
+use gannet_wire::id::Tlli;
+use gannet_wire::rlcmac::block::UplinkHeader;
+use gannet_wire::rlcmac::coding::CodingScheme;
+
+/// What belongs to the TBF alone.
+#[derive(Debug)]
+pub(super) struct UplinkTbf {
+    pub(super) tfi: u8,
+    usfs: Usfs,
+    /// In which block period the USF lets it send, by timeslot.
+    granted: [Option<u64>; 8],
+    tlli: Tlli,
+    /// One-phase access whose contention is not resolved (44.060 clause 7.1.2.3).
+    is_contended: bool,
+    /// R: more than one access burst was sent.
+    is_retry: bool,
+    /// It is acknowledged whole: the answer to the poll ends it.
+    is_ending: bool,
+    sender: Sender<Carried>,
+    pub(super) custody: Custody,
+}
+
+impl UplinkTbf {
+    /// The timeslots that it may use.
+    pub(super) fn slots(&self) -> u8 {
+        let slots = (0_u8..).zip(&self.usfs).filter(|(_, usf)| usf.is_some());
+        slots.fold(0, |set, (slot, _)| set | bit(slot))
+    }
+
+    pub(super) const fn is_contended(&self) -> bool {
+        self.is_contended
+    }
+
+    /// What has not arrived: what RLC keeps, and what it has sent without keeping it.
+    pub(super) fn into_parts(mut self) -> (Vec<LlPdu>, Vec<LlPdu>) {
+        let custody = &mut self.custody;
+        let kept = self.sender.into_remaining().filter_map(|carried| custody.give_back(carried)).collect();
+        (kept, custody.lost().collect())
+    }
+
+    fn done(&mut self) {
+        while let Some(carried) = self.sender.pop_done() {
+            self.custody.done(carried);
+        }
+    }
+}
+
+/// Timers that belong to an uplink TBF.
+const OF_UPLINK: [MobileTimer; 6] = [
+    MobileTimer::T3164,
+    MobileTimer::T3166,
+    MobileTimer::T3168,
+    MobileTimer::T3180,
+    MobileTimer::T3182,
+    MobileTimer::T3184,
+];
+
+impl Mac {
+    /// An uplink TBF is assigned: by IMMEDIATE ASSIGNMENT in one phase (`one_phase` says whether it took several bursts), or by
+    /// PACKET UPLINK ASSIGNMENT.
+    pub(super) fn assigned_uplink(
+        &mut self,
+        now: Instant,
+        tfi: u8,
+        usfs: Usfs,
+        coding: CodingScheme,
+        one_phase: Option<bool>,
+    ) {
+        self.awaiting = None;
+        self.deadlines.clear(MobileTimer::T3168);
+        if let Some(tbf) = &mut self.uplink {
+            (tbf.tfi, tbf.usfs) = (tfi, usfs);
+            tbf.sender.set_scheme(coding);
+            return;
+        }
+        let [Some(tlli), _] = self.tllis else { return };
+        let mut sender = Sender::new(mode(true), coding);
+        if one_phase.is_some() {
+            sender.set_tlli(Some(tlli));
+        }
+        self.counts.uplink_tbfs += 1;
+        self.uplink = Some(UplinkTbf {
+            tfi,
+            usfs,
+            granted: [None; 8],
+            tlli,
+            is_contended: one_phase.is_some(),
+            is_retry: one_phase.unwrap_or(false),
+            is_ending: false,
+            sender,
+            custody: Custody::default(),
+        });
+        self.deadlines.set(MobileTimer::T3164, now + FIVE_SECONDS);
+        self.feed_uplink();
+    }
+
+    /// What waits enters the TBF while that takes anything.
+    pub(super) fn feed_uplink(&mut self) {
+        let Some(tbf) = &mut self.uplink else { return };
+        if !tbf.is_ending {
+            self.queued_octets -= feed(&mut self.queue, &mut tbf.sender, &mut tbf.custody);
+        }
+    }
+
+    /// Who may send on this timeslot in the block period after `at` (44.060 clause 10.4.1).
+    pub(super) fn hear_usf(&mut self, slot: u8, at: u64, usf: u8) {
+        let Some(tbf) = &mut self.uplink else { return };
+        let place = usize::from(slot);
+        if tbf.usfs.get(place).is_none_or(|mine| *mine != Some(usf)) {
+            return;
+        }
+        if let Some(granted) = tbf.granted.get_mut(place) {
+            *granted = Some(at + 1);
+        }
+        self.deadlines.clear(MobileTimer::T3164);
+        self.deadlines.clear(MobileTimer::T3180);
+    }
+
+    /// The block that the USF permits.
+    pub(super) fn transmit_by_usf(&mut self, now: Instant, slot: u8, at: u64) -> Option<UpBlock> {
+        let is_extended = self.options.extended_uplink != Duration::ZERO;
+        let cv_max = self.options.bs_cv_max;
+        let tbf = self.uplink.as_mut()?;
+        tbf.granted.get_mut(usize::from(slot))?.take_if(|granted| *granted == at)?;
+        if tbf.is_ending {
+            return None;
+        }
+        let slots = u8::try_from(tbf.slots().count_ones()).unwrap_or(8);
+        let ending = if is_extended { Ending::Open } else { Ending::Countdown { cv_max, slots } };
+        self.deadlines.set(MobileTimer::T3180, now + FIVE_SECONDS);
+        let Some(sent) = tbf.sender.next_block(ending) else {
+            return Some(UpBlock::Control(Up::Dummy { tlli: tbf.tlli }));
+        };
+        if tbf.is_contended && !self.deadlines.is_set(MobileTimer::T3166) {
+            self.deadlines.set(MobileTimer::T3166, now + FIVE_SECONDS);
+        }
+        let is_stalled = tbf.sender.is_stalled();
+        if (sent.is_final || is_stalled) && !self.deadlines.is_set(MobileTimer::T3182) {
+            self.deadlines.set(MobileTimer::T3182, now + FIVE_SECONDS);
+        }
+        tbf.done();
+        let header = UplinkHeader {
+            countdown: sent.countdown,
+            is_stalled,
+            is_retry: tbf.is_retry,
+            tfi: tbf.tfi,
+            bsn: sent.bsn,
+        };
+        Some(UpBlock::Data { header, body: sent.body })
+    }
+
+    /// PACKET UPLINK ACK/NACK (44.060 clauses 7.1.2.3 and 9.3.2.4). Gives the answer that a poll in it is for.
+    pub(super) fn acknowledged(
+        &mut self,
+        now: Instant,
+        (slot, tfi): (u8, u8),
+        coding: CodingScheme,
+        report: &Report,
+        contention: Option<Tlli>,
+        is_poll: bool,
+    ) -> Option<Answer> {
+        let is_extended = self.options.extended_uplink != Duration::ZERO;
+        let tbf = self.uplink.as_mut()?;
+        if tbf.tfi != tfi || tbf.slots() & bit(slot) == 0 {
+            return None;
+        }
+        if tbf.is_contended {
+            // It may be about the blocks of another until it says whose the TBF is.
+            let winner = contention?;
+            if winner != tbf.tlli {
+                self.counts.contentions_lost += 1;
+                self.drop_uplink();
+                self.access_failed(now);
+                return None;
+            }
+            tbf.is_contended = false;
+            tbf.sender.set_tlli(None);
+            self.deadlines.clear(MobileTimer::T3166);
+        }
+        self.failures = 0;
+        self.deadlines.clear(MobileTimer::T3182);
+        if is_extended {
+            self.deadlines.set(MobileTimer::T3184, now + FIVE_SECONDS);
+        }
+        tbf.sender.set_scheme(coding);
+        // A report that is none of this window changes nothing; its poll is answered all the same.
+        let _ = tbf.sender.acknowledge(report, None);
+        tbf.done();
+        if report.is_final {
+            tbf.is_ending = true;
+            if !is_poll {
+                self.end_uplink(now);
+                return None;
+            }
+        } else if tbf.sender.has_final() {
+            self.deadlines.set(MobileTimer::T3182, now + FIVE_SECONDS);
+        }
+        Some(Answer::Control(report.is_final))
+    }
+
+    /// The TBF has ended as it should. What came meanwhile needs another.
+    pub(super) fn end_uplink(&mut self, now: Instant) {
+        self.drop_uplink();
+        self.seek_uplink(now);
+    }
+
+    /// Abnormal release with random access (44.060 clause 8.7.2): what has not arrived is sent by another TBF.
+    pub(super) fn abandon_uplink(&mut self, now: Instant) {
+        self.counts.expiries += 1;
+        self.drop_uplink();
+        self.access_failed(now);
+    }
+
+    fn drop_uplink(&mut self) {
+        OF_UPLINK.into_iter().for_each(|timer| self.deadlines.clear(timer));
+        self.take_back();
+    }
+}

@@ -1,0 +1,22 @@
+//! RLC/MAC: 04.60 (44.060), the same code for a PCU and for mobiles.
+//!
+//! [`rlc`] has a sender and a receiver of one TBF: blocks, window, acknowledgement. [`multiframe`] says when blocks are on the
+//! air, [`multislot`] on which timeslots a mobile can have them, and [`channel`] which of them are lost there.
+//!
+//! [`network`] is the PCU of a cell and [`mobile`] the MAC of a mobile. Both are sans-IO: each is told what it hears and asked
+//! what it sends, block period by block period, and frame by frame of the CCCH ([`ccch`]). They speak in the primitives of
+//! [`signal`] and in the blocks of [`block`]; their octets are in `codec`. [`air`] is a cell with both of them and what lies between.
+
+pub mod air;
+pub mod block;
+pub mod ccch;
+pub mod channel;
+mod codec;
+pub mod config;
+pub mod custody;
+pub mod mobile;
+pub mod multiframe;
+pub mod multislot;
+pub mod network;
+pub mod rlc;
+pub mod signal;

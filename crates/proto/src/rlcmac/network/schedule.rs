@@ -1,0 +1,307 @@
+//! What goes in a block: control before data, data by class and weight, and a USF with each.
+
+use super::resources::Direction;
+use super::uplink::UpState;
+use super::{Control, Expected, Pcu, dummy};
+use crate::rlcmac::block::{DownBlock, UpBlock};
+use crate::rlcmac::multiframe::BlockPeriod;
+use crate::rlcmac::rlc::Kind;
+use crate::rlcmac::signal::{Down, To, Up};
+use core::ops::AddAssign;
+use gannet_machine::time::Instant;
+use gannet_wire::rlcmac::block::{DownlinkHeader, USF_NOBODY};
+
+/// Blocks of a cell's PDCHs, for what they were used. Blocks in which a cell had nothing to say are not counted: all others of
+/// the time are these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BlockCounts {
+    /// Downlink data blocks by [`Kind`], in the order of [`Kind::ALL`].
+    pub data: [u64; 5],
+    /// Of these, data blocks of TBFs that carried nothing but the dummy LL-PDU of delayed release.
+    pub polls: u64,
+    /// Downlink control blocks with something to say.
+    pub control: u64,
+    /// Downlink dummy control blocks, sent for their USF.
+    pub dummy: u64,
+    /// Uplink data blocks that came.
+    pub uplink_data: u64,
+    /// Uplink control blocks that came.
+    pub uplink_control: u64,
+    /// Uplink dummy control blocks that came.
+    pub uplink_dummy: u64,
+    /// Uplink blocks that were reserved, and in which nothing could be read.
+    pub uplink_nothing: u64,
+}
+
+impl BlockCounts {
+    pub(super) const fn count_uplink(&mut self, is_expected: bool, block: Option<&UpBlock>) {
+        match block {
+            Some(UpBlock::Data { .. }) => self.uplink_data += 1,
+            Some(UpBlock::Control(Up::Dummy { .. })) => self.uplink_dummy += 1,
+            Some(UpBlock::Control(_)) => self.uplink_control += 1,
+            None => self.uplink_nothing += is_expected as u64,
+        }
+    }
+
+    /// Downlink blocks that were sent.
+    #[must_use]
+    pub fn downlink(&self) -> u64 {
+        self.data.iter().sum::<u64>() + self.control + self.dummy
+    }
+}
+
+impl AddAssign for BlockCounts {
+    fn add_assign(&mut self, other: Self) {
+        for (sum, more) in self.data.iter_mut().zip(other.data) {
+            *sum += more;
+        }
+        self.polls += other.polls;
+        self.control += other.control;
+        self.dummy += other.dummy;
+        self.uplink_data += other.uplink_data;
+        self.uplink_control += other.uplink_control;
+        self.uplink_dummy += other.uplink_dummy;
+        self.uplink_nothing += other.uplink_nothing;
+    }
+}
+
+impl Pcu {
+    /// A block period begins: to be called before its blocks are asked for.
+    pub fn begin(&mut self, now: Instant, period: u64) {
+        self.wake(now);
+        for slot in 0..8_usize {
+            let Some(expected) = self.expected.get(slot) else { return };
+            let report = expected.iter().find_map(|(at, what)| match what {
+                Expected::Report(tfi) if *at == period => Some(*tfi),
+                _ => None,
+            });
+            if let Some(tbf) = report.and_then(|tfi| self.down_tbf(tfi)) {
+                tbf.report_is_made();
+            }
+        }
+    }
+
+    /// What goes downlink on a PDCH in a block period; `None` where there is nothing to say.
+    pub fn downlink(&mut self, now: Instant, slot: u8, period: u64) -> Option<DownBlock> {
+        let usf = self.next_usf(now, slot, period + 1);
+        if let Some(block) = self.control_block(slot, period, usf) {
+            self.counts.control += 1;
+            return Some(block);
+        }
+        if let Some(block) = self.data_block(now, slot, period, usf) {
+            return Some(block);
+        }
+        (usf != USF_NOBODY).then(|| {
+            self.counts.dummy += 1;
+            dummy(usf)
+        })
+    }
+
+    /// Who sends uplink in the next period.
+    fn next_usf(&mut self, now: Instant, slot: u8, at: u64) -> u8 {
+        if self.is_reserved(slot, at) {
+            return USF_NOBODY;
+        }
+        let candidates = self.resources.tfis(Direction::Up).filter_map(|tfi| {
+            let tbf = self.up.get(usize::from(tfi))?.as_ref()?;
+            tbf.usf_on(slot, now).map(|usf| (tbf.account.rank(), tfi, usf))
+        });
+        let Some((_, tfi, usf)) = candidates.min() else { return USF_NOBODY };
+        if let Some(tbf) = self.up.get_mut(usize::from(tfi)).and_then(Option::as_mut) {
+            self.up_time.charge(&mut tbf.account);
+        }
+        self.expect(slot, at, Expected::Usf(tfi));
+        usf
+    }
+
+    fn control_block(&mut self, slot: u8, period: u64, usf: u8) -> Option<DownBlock> {
+        loop {
+            let control = self.control.get_mut(usize::from(slot))?.pop_front()?;
+            let wants_answer = match control {
+                Control::DownlinkAssignment { tfi, .. } => Some(Expected::Assigned(tfi)),
+                Control::UplinkAckNack { tfi } => {
+                    let is_final = self.up_tbf(tfi).is_some_and(|tbf| tbf.state == UpState::Finishing);
+                    is_final.then_some(Expected::Final(tfi))
+                }
+                Control::UplinkAssignment { .. } | Control::AccessReject { .. } => None,
+            };
+            let rrbp = match wants_answer {
+                Some(what) => match self.poll(slot, period, what) {
+                    Some(rrbp) => Some(rrbp),
+                    None => {
+                        // All blocks in which it could be answered are taken: the next time.
+                        self.control.get_mut(usize::from(slot))?.push_front(control);
+                        return None;
+                    }
+                },
+                None => None,
+            };
+            if let Some(message) = self.message(control) {
+                return Some(DownBlock::Control { usf, rrbp, message });
+            }
+            if let Some(rrbp) = rrbp {
+                self.unexpect(slot, BlockPeriod(period).reserved(rrbp).0);
+            }
+        }
+    }
+
+    /// The message, as things are now; `None` where nobody needs it any more.
+    fn message(&mut self, control: Control) -> Option<Down> {
+        let acknowledged = self.config.acknowledged;
+        let coding = self.config.uplink_coding;
+        match control {
+            Control::DownlinkAssignment { to, tfi, is_new } => {
+                let tbf = self.down_tbf(tfi)?;
+                Some(Down::DownlinkAssignment { to, tfi, slots: tbf.wanted, acknowledged, is_new })
+            }
+            Control::UplinkAssignment { to, tfi } => {
+                let usfs = self.up_tbf(tfi)?.usfs;
+                self.assigned_up(tfi);
+                Some(Down::UplinkAssignment { to, tfi, usfs, coding })
+            }
+            Control::UplinkAckNack { tfi } => {
+                let tbf = self.up_tbf(tfi).filter(|tbf| tbf.is_active())?;
+                let (report, contention) = (tbf.report(), tbf.tlli);
+                Some(Down::UplinkAckNack { tfi, coding, report, contention })
+            }
+            Control::AccessReject { to } => Some(Down::AccessReject { to, wait: self.config.reject_wait }),
+        }
+    }
+
+    fn data_block(&mut self, now: Instant, slot: u8, period: u64, usf: u8) -> Option<DownBlock> {
+        let mut best = None;
+        for tfi in self.resources.tfis(Direction::Down) {
+            let Some(tbf) = self.down_tbf(tfi) else { continue };
+            if tbf.slots >> slot & 1 == 0 || !tbf.is_active() {
+                continue;
+            }
+            self.feed_down(now, tfi);
+            self.keep_alive(now, tfi);
+            let premature = self.config.premature_retransmission;
+            let Some(tbf) = self.down_tbf(tfi) else { continue };
+            let Some(kind) = tbf.need() else { continue };
+            let is_premature = matches!(kind, Kind::PrematureStalled | Kind::PrematureIdle);
+            if is_premature && !premature && tbf.is_polled() {
+                continue;
+            }
+            let rank = (is_premature, tbf.account.rank());
+            if best.is_none_or(|(least, _)| rank < least) {
+                best = Some((rank, tfi));
+            }
+        }
+        let (_, tfi) = best?;
+        self.data_block_of(now, tfi, (slot, period), usf)
+    }
+
+    fn data_block_of(
+        &mut self,
+        now: Instant,
+        tfi: u8,
+        (slot, period): (u8, u64),
+        usf: u8,
+    ) -> Option<DownBlock> {
+        let every = self.config.poll_every;
+        let ends = self.ends_with_queue(tfi);
+        let tbf = self.down.get_mut(usize::from(tfi))?.as_mut()?;
+        let sent = tbf.next_block(ends)?;
+        self.down_time.charge(&mut tbf.account);
+        let wants_poll = tbf.wants_poll(every, sent.is_final);
+        if let Some(count) = self.counts.data.get_mut(sent.kind as usize) {
+            *count += 1;
+        }
+        self.counts.polls += u64::from(tbf.is_idle());
+        if sent.is_final {
+            self.final_is_sent(now, tfi);
+        }
+        let rrbp = if wants_poll { self.poll(slot, period, Expected::Report(tfi)) } else { None };
+        if rrbp.is_some()
+            && let Some(tbf) = self.down_tbf(tfi)
+        {
+            tbf.poll_sent();
+        }
+        let header =
+            DownlinkHeader { usf, rrbp, power_reduction: 0, tfi, is_final: sent.is_final, bsn: sent.bsn };
+        Some(DownBlock::Data { header, body: sent.body })
+    }
+
+    /// Reserves a block for an answer to what is sent in this period; gives its RRBP.
+    fn poll(&mut self, slot: u8, period: u64, what: Expected) -> Option<u8> {
+        let rrbp = (0..4).find(|rrbp| !self.is_reserved(slot, BlockPeriod(period).reserved(*rrbp).0))?;
+        self.expect(slot, BlockPeriod(period).reserved(rrbp).0, what);
+        Some(rrbp)
+    }
+
+    pub(super) fn expect(&mut self, slot: u8, at: u64, what: Expected) {
+        if let Some(expected) = self.expected.get_mut(usize::from(slot)) {
+            expected.push_back((at, what));
+        }
+    }
+
+    fn unexpect(&mut self, slot: u8, at: u64) {
+        if let Some(expected) = self.expected.get_mut(usize::from(slot)) {
+            expected.retain(|(when, _)| *when != at);
+        }
+    }
+
+    pub(super) fn is_reserved(&self, slot: u8, at: u64) -> bool {
+        let expected = self.expected.get(usize::from(slot));
+        expected.is_some_and(|expected| expected.iter().any(|(when, _)| *when == at))
+    }
+
+    /// Something is to be said on a PACCH.
+    pub(super) fn say(&mut self, slot: u8, control: Control) {
+        if let Some(waiting) = self.control.get_mut(usize::from(slot)) {
+            waiting.push_back(control);
+        }
+    }
+
+    /// An uplink TBF is over: nothing is said to it or by its name any more. Gives the downlink TBFs that were to be assigned there.
+    pub(super) fn forget_up(&mut self, tfi: u8) -> Vec<u8> {
+        self.forget(|what| matches!(what, Expected::Usf(its) | Expected::Final(its) if its == tfi));
+        let mut stranded = Vec::new();
+        for waiting in &mut self.control {
+            waiting.retain(|control| match *control {
+                Control::DownlinkAssignment { to: To::UplinkTfi(its), tfi: down, .. } if its == tfi => {
+                    stranded.push(down);
+                    false
+                }
+                Control::UplinkAssignment { tfi: its, .. } | Control::UplinkAckNack { tfi: its } => {
+                    its != tfi
+                }
+                Control::DownlinkAssignment { .. } | Control::AccessReject { .. } => true,
+            });
+        }
+        stranded
+    }
+
+    /// The same of a downlink TBF.
+    pub(super) fn forget_down(&mut self, tfi: u8) -> Vec<u8> {
+        self.forget(|what| matches!(what, Expected::Report(its) | Expected::Assigned(its) if its == tfi));
+        let mut stranded = Vec::new();
+        for waiting in &mut self.control {
+            waiting.retain(|control| match *control {
+                Control::DownlinkAssignment { to, tfi: down, .. } => {
+                    let is_there = to == To::DownlinkTfi(tfi) && down != tfi;
+                    if is_there {
+                        stranded.push(down);
+                    }
+                    !is_there && down != tfi
+                }
+                Control::UplinkAssignment { to, .. } | Control::AccessReject { to } => {
+                    to != To::DownlinkTfi(tfi)
+                }
+                Control::UplinkAckNack { .. } => true,
+            });
+        }
+        stranded
+    }
+
+    /// What is still sent in a block that was reserved for a TBF counts for no other.
+    fn forget(&mut self, is_its: impl Fn(Expected) -> bool) {
+        for (_, what) in self.expected.iter_mut().flatten() {
+            if is_its(*what) {
+                *what = Expected::Nobody;
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Several mobiles in a cell: they share it, they collide, and each gets what is its own.
+
+use crate::world::{FRAMES, Plan, World, octets};
+use gannet_machine::rng::Rng;
+use gannet_machine::time::Duration;
+use gannet_proto::rlcmac::air::Direction::{self, Down, Up};
+use gannet_proto::rlcmac::air::Faults;
+use gannet_proto::rlcmac::channel::{Bursts, Capture, Link, Profile};
+use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
+use gannet_proto::rlcmac::mobile::MobileConfig;
+use gannet_wire::rlcmac::coding::CodingScheme;
+use std::collections::BTreeMap;
+
+#[test]
+fn ten_mobiles_that_begin_at_once_all_get_through() {
+    let mut world = World::new(&Plan { mobiles: 10, ..Plan::default() });
+    for mobile in 0..10 {
+        world.up(mobile, &octets(mobile, 200));
+        world.down(mobile, &octets(100 + mobile, 400));
+    }
+    world.settle();
+    let both = |direction| world.arrived(direction).len();
+    assert_eq!((both(Down), both(Up)), (10, 10), "{:?}", world.cell.counts());
+    assert!(world.cell.counts().burst_collisions > 0, "they collide");
+    assert_eq!(world.cell.counts().faults, Faults::default());
+}
+
+#[test]
+fn mobiles_whose_bursts_are_alike_learn_whose_the_tbf_is() {
+    // Bursts of the same frame, of which one is stronger: both mobiles take the assignment where they threw the same bits.
+    let mut lost = 0;
+    for seed in 0..200 {
+        let capture = Capture::Ratio(0.0);
+        let mut world = World::new(&Plan { seed, mobiles: 12, capture, ..Plan::default() });
+        for mobile in 0..12 {
+            world.up(mobile, &octets(mobile, 100));
+        }
+        world.settle();
+        assert_eq!(world.arrived(Up).len(), 12, "seed {seed}");
+        lost += world.mobiles.iter().map(|mobile| mobile.mac.counts().contentions_lost).sum::<u64>();
+        assert_eq!(world.cell.counts().faults, Faults::default(), "seed {seed}");
+    }
+    assert!(lost > 20, "contention happens: {lost}");
+}
+
+#[test]
+fn blocks_go_by_weight_and_signalling_first() {
+    // SAPI 3 has eight times the weight of SAPI 11.
+    let network = NetworkConfig { downlink_slots: 1, ..NetworkConfig::new(0b0001_0000, CodingScheme::Cs2) };
+    let mut world = World::new(&Plan { mobiles: 3, network, ..Plan::default() });
+    let of_sapi = |name: u32, sapi: u8, len: usize| {
+        let mut octets = octets(name, len);
+        octets.insert(0, sapi);
+        octets
+    };
+    for name in 0..20 {
+        world.down(0, &of_sapi(name, 3, 1000));
+        world.down(1, &of_sapi(100 + name, 11, 1000));
+    }
+    world.pass(Duration::from_secs(14));
+    let count =
+        |world: &World, mobile| world.arrived(Down).iter().filter(|(whose, _)| *whose == mobile).count();
+    let (many, few) = (count(&world, 0), count(&world, 1));
+    assert!(few > 0 && many >= 6 * few, "{many} and {few}");
+    world.down(2, &of_sapi(200, 1, 300));
+    let before = world.told.len();
+    world.pass(Duration::from_secs(1));
+    assert!(world.told[before..].iter().any(|told| told.mobile == 2), "signalling does not wait");
+}
+
+/// A world from a seed: what cell, what mobiles, what they send and when, what the channel loses, who vanishes.
+fn random_world(seed: u64) {
+    let mut dice = Rng::seeded(seed);
+    let coding = CodingScheme::ALL[dice.below(4) as usize];
+    let pdchs = [0b0001_0000, 0b0011_0000, 0b1111_0000, 0b1110_1000][dice.below(4) as usize];
+    let network = NetworkConfig {
+        acknowledged: dice.chance(0.8),
+        poll_every: 1 + dice.below(20) as u16,
+        ack_every: 1 + dice.below(20) as u16,
+        delayed_release: Duration::from_millis([0, 0, 300, 2000][dice.below(4) as usize]),
+        premature_retransmission: dice.chance(0.7),
+        report_age_known: dice.chance(0.5),
+        force_two_phase: dice.chance(0.3),
+        downlink_slots: 1 + dice.below(4) as u8,
+        uplink_slots: 1 + dice.below(2) as u8,
+        ..NetworkConfig::new(pdchs, coding)
+    };
+    let options = CellOptions {
+        bs_cv_max: dice.below(16) as u8,
+        extended_uplink: Duration::from_millis([0, 0, 500][dice.below(3) as usize]),
+        t3192: Duration::from_millis([0, 120, 500, 1500][dice.below(4) as usize]),
+        ..CellOptions::default()
+    };
+    let link = match dice.below(4) {
+        0 => Link::perfect(),
+        1 => Link::with_rate(0.3 * dice.unit()),
+        2 => Link::new(
+            Profile::Tu50,
+            Profile::Tu50.reference_db(coding) + 9.0 * dice.unit(),
+            Bursts::of(0.1, 20.0),
+        ),
+        _ => Link::new(Profile::Tu3, Profile::Tu3.reference_db(coding) + 9.0 * dice.unit(), None),
+    };
+    let mobiles = 1 + dice.below(9) as u32;
+    let capture = if dice.chance(0.5) { Capture::Ratio(2.0) } else { Capture::None };
+    let mobile = MobileConfig { two_phase: dice.chance(0.3), ..MobileConfig::default() };
+    let mut world = World::new(&Plan { seed, mobiles, network, options, mobile, capture, link });
+    let mut sent: BTreeMap<(bool, u32), Vec<Vec<u8>>> = BTreeMap::new();
+    for name in 0..(4 + dice.below(60) as u32) {
+        let (mobile, len) = (dice.below(mobiles.into()) as u32, 5 + dice.below(900) as usize);
+        let octets = octets(name, len);
+        if dice.chance(0.5) {
+            let lives = Duration::from_millis(if dice.chance(0.1) { dice.below(2000) } else { 1_000_000 });
+            world.down_until(mobile, &octets, world.around.now + lives);
+            sent.entry((true, mobile)).or_default().push(octets);
+        } else {
+            world.up(mobile, &octets);
+            sent.entry((false, mobile)).or_default().push(octets);
+        }
+        world.pass(Duration::from_millis(dice.below(400)));
+        if dice.chance(0.04) {
+            // A mobile vanishes in the middle, or comes back.
+            let state = &mut world.mobiles[mobile as usize];
+            let gone = if dice.chance(0.5) { Link::with_rate(1.0) } else { Link::perfect() };
+            (state.downlink, state.uplink) = (gone.clone(), gone);
+        }
+    }
+    world.settle_of(seed);
+    assert_eq!(world.cell.counts().faults.misdelivered, 0, "seed {seed}");
+    assert_eq!(world.cell.counts().faults.unreadable, 0, "seed {seed}");
+    assert!(!network.acknowledged || world.cell.counts().faults.strange == 0, "seed {seed}");
+    for (direction, is_down) in [(Down, true), (Up, false)] {
+        check(&world, direction, &sent, is_down, seed);
+    }
+    assert_eq!(world.cell.pcu().tbfs(), (0, 0), "seed {seed}");
+    assert_eq!(world.cell.pcu().waiting(), (0, 0), "seed {seed}");
+    assert_eq!(world.around.frames.free(), FRAMES, "seed {seed}");
+}
+
+/// Each LL-PDU is told of once, as its own mobile's; what arrives arrives in order.
+fn check(
+    world: &World,
+    direction: Direction,
+    sent: &BTreeMap<(bool, u32), Vec<Vec<u8>>>,
+    is_down: bool,
+    seed: u64,
+) {
+    for mobile in 0..world.mobiles.len() as u32 {
+        let told = world.told.iter().filter(|told| (told.direction, told.mobile) == (direction, mobile));
+        let all = sent.get(&(is_down, mobile)).cloned().unwrap_or_default();
+        let place = |octets: &Vec<u8>| all.iter().position(|sent| sent == octets).unwrap();
+        let mut places: Vec<usize> = told.clone().map(|told| place(&told.octets)).collect();
+        let arrived: Vec<usize> =
+            told.filter(|told| told.loss.is_none()).map(|told| place(&told.octets)).collect();
+        assert!(arrived.is_sorted(), "seed {seed}: {direction:?} of {mobile}: {arrived:?}");
+        places.sort_unstable();
+        assert_eq!(places, (0..all.len()).collect::<Vec<_>>(), "seed {seed}: {direction:?} of {mobile}");
+    }
+}
+
+/// `RLCMAC_WORLDS=N` runs so many, `RLCMAC_SEED=N` that one.
+#[test]
+fn in_random_worlds_each_ll_pdu_arrives_once_or_is_lost_and_never_at_another_mobile() {
+    let worlds = std::env::var("RLCMAC_WORLDS").ok().and_then(|worlds| worlds.parse().ok()).unwrap_or(150);
+    match std::env::var("RLCMAC_SEED").ok().and_then(|seed| seed.parse().ok()) {
+        Some(seed) => random_world(seed),
+        None => (0..worlds).for_each(random_world),
+    }
+}

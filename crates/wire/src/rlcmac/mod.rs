@@ -1,0 +1,28 @@
+//! RLC/MAC: 04.60 (44.060), and what the CCCH of 04.08 (44.018) has for it.
+//!
+//! [`coding`] has the four coding schemes of GPRS and their sizes, [`block`] RLC data blocks, downlink and uplink. [`downlink`], [`paging`] and
+//! [`uplink`] have the control messages, [`control`] the
+//! blocks that carry them, [`access`] the access bursts, [`ccch`] the messages of AGCH and PCH, [`cell`] what a
+//! cell broadcasts.
+//!
+//! Messages are those of R97 and R99 for GPRS. What a later release adds at the end of a message is kept as bits
+//! ([`Later`]) and never made; a message for EGPRS is an error.
+
+pub mod access;
+pub mod block;
+pub mod ccch;
+pub mod cell;
+pub mod coding;
+pub mod control;
+mod csn;
+pub mod downlink;
+pub mod element;
+mod message;
+pub mod paging;
+pub mod uplink;
+pub mod value;
+
+pub use control::{DownlinkControlBlock, UplinkControlBlock};
+pub use csn::{Bits, Later, LaterRest};
+pub use downlink::DownlinkMessage;
+pub use uplink::UplinkMessage;
