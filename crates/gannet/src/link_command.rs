@@ -72,6 +72,7 @@ pub fn run(arguments: LinkArguments) -> Result<ExitCode, String> {
         reordering: arguments.reorder,
         reorder_by: arguments.reorder_by,
         limit: arguments.limit,
+        outage: None,
     };
     let back = Profile { rate: arguments.back_rate.or(there.rate), ..there };
     let (seed, time, frames) = (arguments.seed, arguments.time, arguments.frames);

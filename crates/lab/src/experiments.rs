@@ -201,6 +201,14 @@ pub const ALL: &[Experiment] = &[
         run: crate::ggsn_tcp::run,
     },
     Experiment {
+        name: "tcp-model",
+        description: "the laboratory's TCP in virtual time beside the machine's kernel, over the same emulated line",
+        purpose: "Shows how near the TCP that the laboratory has for virtual time is to the machine's kernel: goodput, \
+                  retransmissions and recovery over the same emulated line with the same dice, where only the queue loses, with \
+                  random loss, with an outage, and with bursts of losses.",
+        run: crate::tcp_model::run,
+    },
+    Experiment {
         name: "edge-buffsize",
         description: "an edge router's streams by BUFF_SIZE, the octets that a packet buffer counts",
         purpose: edge!(

@@ -27,5 +27,7 @@ pub mod mock_cipher;
 pub mod qos_cell;
 pub mod report;
 mod settings;
+pub mod tcp;
+pub mod tcp_model;
 pub mod testbed;
 pub mod world;

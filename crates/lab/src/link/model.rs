@@ -6,6 +6,7 @@
 //! | departure | max(arrival at the link, last departure) + transmission |
 //! | drop-tail | a frame of L octets is refused where those that have not departed have more than limit − L octets |
 //! | loss | decided at the departure: a lost frame has occupied the link |
+//! | outage | begins with the departure of a frame of a given number; what departs in it is lost |
 //! | delivery | departure + delay + jitter, not before the delivery of the frame before it |
 //! | reordering | a frame that is chosen for it is delivered later by a time of its own, and others overtake it |
 
@@ -32,6 +33,15 @@ pub enum Loss {
     },
 }
 
+/// A time in which everything is lost, once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outage {
+    /// So many frames enter before the one with whose departure it begins.
+    pub after: u64,
+    /// How long it lasts.
+    pub span: Duration,
+}
+
 /// What a direction is like.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Profile {
@@ -51,6 +61,8 @@ pub struct Profile {
     pub reorder_by: Duration,
     /// Octets of frames that have not departed; `None` where nothing is refused.
     pub limit: Option<u64>,
+    /// A time in which everything is lost.
+    pub outage: Option<Outage>,
 }
 
 impl Default for Profile {
@@ -64,6 +76,7 @@ impl Default for Profile {
             reordering: 0.0,
             reorder_by: Duration::ZERO,
             limit: None,
+            outage: None,
         }
     }
 }
@@ -135,6 +148,7 @@ pub struct Direction<T> {
     departures: VecDeque<(Instant, u32)>,
     waiting: u64,
     in_burst: bool,
+    outage_ends: Option<Instant>,
     delivered_until: Instant,
     on_the_way: BinaryHeap<Reverse<OnTheWay<T>>>,
     counts: Counts,
@@ -152,6 +166,7 @@ impl<T> Direction<T> {
             departures: VecDeque::new(),
             waiting: 0,
             in_burst: false,
+            outage_ends: None,
             delivered_until: Instant::ZERO,
             on_the_way: BinaryHeap::new(),
             counts: Counts::default(),
@@ -183,7 +198,7 @@ impl<T> Direction<T> {
         self.free_at = departed;
         self.waiting += u64::from(octets);
         self.departures.push_back((departed, octets));
-        if self.is_lost() {
+        if self.is_lost() | self.is_out(departed) {
             self.counts.lost += 1;
             return;
         }
@@ -231,6 +246,17 @@ impl<T> Direction<T> {
                 lost
             }
         }
+    }
+
+    fn is_out(&mut self, departed: Instant) -> bool {
+        let Some(Outage { after, span }) = self.profile.outage else { return false };
+        self.counts.entered > after && departed < *self.outage_ends.get_or_insert(departed + span)
+    }
+
+    /// When the outage ends, once it has begun.
+    #[must_use]
+    pub const fn outage_ends(&self) -> Option<Instant> {
+        self.outage_ends
     }
 
     /// The dice are thrown only for what can happen.
@@ -355,6 +381,19 @@ mod tests {
         assert!((3400..4300).contains(&lost), "{lost}");
         assert!((3.6..4.4).contains(&mean), "{mean}");
         assert_eq!(bursts(Loss::Random(0.0)).0, 0);
+    }
+
+    #[test]
+    fn an_outage_begins_with_a_frame_and_lasts_its_time() {
+        let outage = Some(Outage { after: 3, span: Duration::from_millis(10) });
+        let mut link = direction(Profile { outage, ..Profile::default() });
+        for number in 0..20 {
+            link.enter(START + Duration::from_millis(u64::from(number)), 100, number);
+        }
+        let delivered: Vec<u32> = drain(&mut link).into_iter().map(|delivery| delivery.frame).collect();
+        assert_eq!(delivered, [0, 1, 2, 13, 14, 15, 16, 17, 18, 19]);
+        assert_eq!(link.counts().lost, 10);
+        assert_eq!(link.outage_ends(), Some(START + Duration::from_millis(13)));
     }
 
     #[test]
