@@ -111,7 +111,8 @@ fn every_field() {
     let plain = Config { timestamps: false, window_scaling: false, ..Config::rfc() };
     let mut seen = Flags(0);
     let mut blocks = 0;
-    for (config, aborts) in [(Config::tracing_2002(), false), (plain, false), (Config::linux_6_reno(), true)] {
+    for (config, aborts) in [(Config::tracing_2002(), false), (plain, false), (Config::linux_6_reno(), true)]
+    {
         let packets = connection(&config, aborts);
         let mut capture = Capture::new();
         packets.iter().for_each(|packet| capture.add_packet(packet));

@@ -247,7 +247,8 @@ mod tests {
     /// A model that is as the kernel passes, one that is a fifth slower does not, and what was not measured is not shown.
     #[test]
     fn a_tenth_decides() {
-        let measured = |factor: f64| Measured::new(vec![(0.1, 500), (factor, 1_000_000)], 20, 0, Counts::default());
+        let measured =
+            |factor: f64| Measured::new(vec![(0.1, 500), (factor, 1_000_000)], 20, 0, Counts::default());
         let of = |kernel: Option<f64>, model: f64| {
             let both = kernel.map(|kernel| Both {
                 way: Way::Reno,
