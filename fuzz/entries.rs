@@ -7,11 +7,14 @@ use gannet_machine::frame::FramePool;
 use gannet_ops::connections::{Answers, Conversation};
 use gannet_ops::ctrl::{self, Control, Dialogue, Query};
 use gannet_ops::metrics::{Class, Group, Level, Metric, Rates, Source};
+use gannet_proto::rlcmac::rlc::{LL_PDU_MAX, Mode, Receiver};
 use gannet_proto::sndcp::rfc1144::{self, PacketType};
 use gannet_proto::sndcp::{N_PDU_MAX, v42bis};
 use gannet_wire::bssgp::{DlUnitdata, UlUnitdata};
 use gannet_wire::gtp::{pco, v0, v1c, v1u};
 use gannet_wire::l3::{Direction, L3Message};
+use gannet_wire::rlcmac::block::{DownlinkHeader, UplinkHeader};
+use gannet_wire::rlcmac::coding::{CodingScheme, HEADER_LEN};
 use gannet_wire::{adaptation, bssgp, gsup, gtp, ipa, llc, ns, sndcp};
 
 #[path = "links.rs"]
@@ -35,6 +38,7 @@ pub const ALL: &[Entry] = &[
     ("llc", llc),
     ("ns", ns),
     ("rfc1144", rfc1144),
+    ("rlc_data", rlc_data),
     ("sm", sm),
     ("sndcp", sndcp),
     ("sndcp_links", sndcp_links),
@@ -90,6 +94,34 @@ fn layer3(discriminator: u8, octets: &[u8]) {
     let message = [&[first & 0xf0 | discriminator], rest].concat();
     if let Ok(parsed) = L3Message::parse(direction, &message) {
         assert_eq!(L3Message::parse(direction, &parsed.to_vec()).as_ref(), Ok(&parsed));
+    }
+}
+
+/// RLC data blocks, one behind the other, to receivers of both modes. The first octet says their scheme.
+pub fn rlc_data(octets: &[u8]) {
+    let Some((first, rest)) = octets.split_first() else { return };
+    let scheme = CodingScheme::of_command(*first);
+    let mut receivers = [Mode::Acknowledged, Mode::Unacknowledged].map(Receiver::new);
+    let mut arrived = 0;
+    for block in rest.chunks(scheme.block_octets()) {
+        let downlink = DownlinkHeader::parse(block);
+        if let Ok((header, body)) = downlink {
+            let again = header.emit(&body);
+            assert_eq!(DownlinkHeader::parse(&again), Ok((header, body)));
+            assert_eq!(again[1..HEADER_LEN], block[1..HEADER_LEN]);
+        }
+        let Ok((header, body)) = UplinkHeader::parse(block) else { continue };
+        assert_eq!(UplinkHeader::parse(&header.emit(&body)), Ok((header, body)));
+        arrived += 1;
+        for receiver in &mut receivers {
+            let before = receiver.report();
+            let taken = receiver.receive(header.bsn, header.countdown == 0, &body, |pdu| {
+                assert!(pdu.octets.len() <= LL_PDU_MAX);
+            });
+            let is_new = taken.is_ok_and(|received| received.is_new);
+            assert!(is_new || receiver.report() == before);
+            assert_eq!(receiver.counts().arrived(), arrived);
+        }
     }
 }
 

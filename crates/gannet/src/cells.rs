@@ -6,11 +6,12 @@ use core::net::{IpAddr, SocketAddr};
 use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_machine::{Machine, Port};
-use gannet_node::bss::radio::RadioConfig;
+use gannet_node::bss::radio::{ChannelConfig, RadioConfig, RlcMacConfig};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
-use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Radio};
+use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Radio, RlcMac};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
+use gannet_proto::rlcmac::config::NetworkConfig;
 use gannet_rt::{EventLoop, MachineId, Outside, UdpConfig};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, Rai};
 use gannet_wire::ns::IpElement;
@@ -53,6 +54,7 @@ impl Plan {
         let mut bss = bss::Config::new(vcs, cells);
         bss.ip_sns = ip_sns;
         bss.loss_percent = config.radio.loss_percent;
+        bss.rlcmac = config.radio.rlcmac.map(rlcmac);
         bss.mobiles_max = mobiles.max(1);
         bss.pdus_max = mobiles.saturating_mul(PDUS_PER_MOBILE).max(PDUS_MIN).min(bss.pdus_max);
         bss.flow_control_interval = Duration::from_secs(config.radio.flow_control_interval_s.into());
@@ -137,15 +139,32 @@ fn cell(config: &CellsConfig, number: u16) -> CellConfig {
     }
 }
 
+/// Timeslots of a downlink TBF: those of multislot class 6.
+const TBF_SLOTS: u8 = 3;
+
+/// RLC/MAC of all cells. Mobiles are of multislot class 6; TBFs end at once, and nothing else departs from the defaults.
+fn rlcmac(rlcmac: RlcMac) -> RlcMacConfig {
+    let pdchs = u8::MAX.checked_shl(8 - u32::from(rlcmac.slots.clamp(1, 8))).unwrap_or(u8::MAX);
+    let network = NetworkConfig { downlink_slots: TBF_SLOTS, ..NetworkConfig::new(pdchs, rlcmac.coding) };
+    let channel =
+        ChannelConfig { c_over_i_db: rlcmac.c_over_i_db.map(f64::from), ..ChannelConfig::default() };
+    RlcMacConfig { channel, ..RlcMacConfig::new(network) }
+}
+
+/// What the SGSN is told: of RLC/MAC what its PDCHs carry, and a mobile's TBF.
 fn flow(radio: &Radio) -> BvcParameters {
     let bucket = |octets: u32, octets_per_s: u32| Bucket {
         bmax_octets: octets.into(),
         rate_bit_per_s: u64::from(octets_per_s) * 8,
     };
-    BvcParameters {
-        bvc: bucket(radio.cell_bmax_octets, radio.downlink_octets_per_s),
-        default_ms: bucket(radio.ms_bmax_octets, radio.ms_rate_octets_per_s),
-    }
+    let (cell, ms) = match radio.rlcmac {
+        None => (radio.downlink_octets_per_s, radio.ms_rate_octets_per_s),
+        Some(rlcmac) => {
+            let ms = rlcmac.octets_per_s(TBF_SLOTS).min(radio.ms_rate_octets_per_s);
+            (rlcmac.octets_per_s(rlcmac.slots), ms)
+        }
+    };
+    BvcParameters { bvc: bucket(radio.cell_bmax_octets, cell), default_ms: bucket(radio.ms_bmax_octets, ms) }
 }
 
 /// What an operator reads about cells.

@@ -2,8 +2,8 @@
 //!
 //! Every format of the Gb, Gn and Um interfaces that Gannet speaks has one module here, named as its
 //! specification names it. Clause numbers are those of the R97/R99 specifications, with the later number of the
-//! same document in brackets: 08.16 (48.016), 08.18 (48.018), 04.64 (44.064), 04.65 (44.065), 04.08 (24.008),
-//! 29.060 (09.60).
+//! same document in brackets: 08.16 (48.016), 08.18 (48.018), 04.60 (44.060), 04.64 (44.064), 04.65 (44.065),
+//! 04.08 (24.008), 29.060 (09.60).
 //!
 //! # Panic contract
 //!

@@ -1,6 +1,7 @@
 //! RLC data blocks: what is put together is taken apart again, and no octets make the reader panic.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
+#![allow(clippy::cast_possible_truncation, reason = "small numbers, or any octet will do")]
 
 use gannet_wire::id::Tlli;
 use gannet_wire::rlcmac::block::{Body, DownlinkHeader, FILLER, Payload, TLLI_LEN, UplinkHeader};

@@ -1,6 +1,7 @@
 //! RLC data blocks that others sent: taken apart and put together again.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
+#![allow(clippy::cast_possible_truncation, reason = "small numbers, or any octet will do")]
 
 use gannet_wire::rlcmac::block::{Body, DownlinkHeader, UplinkHeader};
 use gannet_wire::rlcmac::coding::CodingScheme;

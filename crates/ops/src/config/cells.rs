@@ -14,6 +14,7 @@ pub(crate) use commands::{install, write};
 use crate::grammar::{Node, Problem};
 use core::net::Ipv4Addr;
 use gannet_wire::id::Plmn;
+use gannet_wire::rlcmac::coding::CodingScheme;
 
 /// Cells, and how they reach their SGSN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +154,28 @@ pub struct Radio {
     pub ms_rate_octets_per_s: u32,
     /// Between two FLOW-CONTROL-BVC of a cell, in s.
     pub flow_control_interval_s: u16,
+    /// RLC/MAC in place of the rates, the delay and the loss.
+    pub rlcmac: Option<RlcMac>,
+}
+
+/// A radio with RLC/MAC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RlcMac {
+    /// PDCHs of a cell: its last timeslots.
+    pub slots: u8,
+    /// How data blocks are coded, both ways.
+    pub coding: CodingScheme,
+    /// Mean C/I in dB; `None` where nothing is lost.
+    pub c_over_i_db: Option<u8>,
+}
+
+impl RlcMac {
+    /// What the PDCHs carry of RLC data fields, in octets per second.
+    #[must_use]
+    pub fn octets_per_s(&self, slots: u8) -> u32 {
+        let each = u32::try_from(self.coding.bits_per_second() / 8).unwrap_or(u32::MAX);
+        each * u32::from(slots.min(self.slots))
+    }
 }
 
 impl Default for CellsConfig {
@@ -208,6 +231,7 @@ impl Default for Radio {
             ms_bmax_octets: 20_000,
             ms_rate_octets_per_s: 50_000,
             flow_control_interval_s: 10,
+            rlcmac: None,
         }
     }
 }

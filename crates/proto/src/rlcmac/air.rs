@@ -103,7 +103,8 @@ pub struct Cell {
     up: [Vec<(u32, AirOctets)>; 8],
     /// Access bursts, with the mobile that sent each.
     bursts: Vec<(u32, Burst)>,
-    fates: [VecDeque<Fate>; 2],
+    down_fates: VecDeque<Fate>,
+    up_fates: VecDeque<Fate>,
     next: Option<Instant>,
     counts: AirCounts,
 }
@@ -125,7 +126,8 @@ impl Cell {
             down: [const { None }; 8],
             up: [const { Vec::new() }; 8],
             bursts: Vec::new(),
-            fates: [VecDeque::new(), VecDeque::new()],
+            down_fates: VecDeque::new(),
+            up_fates: VecDeque::new(),
             next: None,
             counts: AirCounts::default(),
         }
@@ -182,13 +184,19 @@ impl Cell {
 
     /// The next LL-PDU of a direction that has arrived or is lost.
     pub fn pop_fate(&mut self, direction: Direction) -> Option<Fate> {
-        self.fates.get_mut(direction as usize)?.pop_front()
+        match direction {
+            Direction::Down => self.down_fates.pop_front(),
+            Direction::Up => self.up_fates.pop_front(),
+        }
     }
 
     /// True where [`Cell::pop_fate`] has one.
     #[must_use]
     pub fn has_fate(&self, direction: Direction) -> bool {
-        self.fates.get(direction as usize).is_some_and(|fates| !fates.is_empty())
+        match direction {
+            Direction::Down => !self.down_fates.is_empty(),
+            Direction::Up => !self.up_fates.is_empty(),
+        }
     }
 
     /// Does all that happens until now.
@@ -333,7 +341,7 @@ impl Cell {
                 if about.is_some_and(|about| about.mobile != mobile) {
                     self.counts.faults.misdelivered += 1;
                 }
-                arrive(cx, &mut self.counts, &mut self.fates[Direction::Down as usize], about, octets);
+                arrive(cx, &mut self.counts, &mut self.down_fates, about, octets);
             });
         }
     }
@@ -361,12 +369,11 @@ impl Cell {
         });
         let sender = heard.as_ref().and_then(|(mobile, _)| mobiles.get_mut(*mobile as usize));
         let mut sender = sender.map(|state| &mut state.mac);
-        let (now, counts, fates) = (cx.now, &mut self.counts, &mut self.fates[Direction::Up as usize]);
+        let (now, counts, fates) = (cx.now, &mut self.counts, &mut self.up_fates);
         self.pcu.uplink(now, (slot, period), heard.as_ref().map(|(_, block)| block), |tlli, octets| {
             let about = sender.as_mut().and_then(|mac| mac.delivered(octets));
-            if about.is_some_and(|about| about.tlli != tlli) {
-                counts.faults.misdelivered += 1;
-            }
+            let is_its = sender.as_ref().is_some_and(|mac| mac.has_tlli(tlli));
+            counts.faults.misdelivered += u64::from(about.is_some() && !is_its);
             arrive(cx, counts, fates, about, octets);
         });
         // The vector goes back with its memory.
@@ -446,7 +453,7 @@ impl Cell {
 
     /// What the PCU and the mobiles gave up.
     fn collect(&mut self, mobiles: &mut [Mobile]) {
-        let [down, up] = &mut self.fates;
+        let (down, up) = (&mut self.down_fates, &mut self.up_fates);
         while let Some((pdu, loss)) = self.pcu.pop_lost() {
             down.push_back(Fate::Lost(pdu, loss));
         }

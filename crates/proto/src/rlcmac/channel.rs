@@ -182,7 +182,7 @@ pub enum Capture {
     #[default]
     None,
     /// The strongest is received where it exceeds the sum of the others by this, in dB. All have the same mean and Rayleigh
-    /// fading. 05.05 table 2 has 8 dB for PRACH and RACH bursts.
+    /// fading.
     Ratio(f64),
 }
 
@@ -239,4 +239,163 @@ fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     // Both halves together are the complete function, B(a, b).
     let whole = lower(0.5, a, b) + lower(0.5, b, a);
     if x <= 0.5 { lower(x, a, b) / whole } else { 1.0 - lower(1.0 - x, b, a) / whole }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROFILES: [Profile; 3] = [Profile::Tu3, Profile::Tu50, Profile::Tu50Hopping];
+    const BLOCKS: u32 = 200_000;
+
+    fn close(value: f64, expected: f64, tolerance: f64) -> bool {
+        (value - expected).abs() <= tolerance
+    }
+
+    /// Four standard deviations of the part of so many independent throws.
+    fn four_sigma(p: f64, throws: u32) -> f64 {
+        4.0 * (p * (1.0 - p) / f64::from(throws)).sqrt()
+    }
+
+    #[test]
+    fn a_tenth_is_lost_at_the_reference() {
+        for profile in PROFILES {
+            for scheme in CodingScheme::ALL {
+                let rate = profile.block_error_rate(scheme, profile.reference_db(scheme));
+                assert!(close(rate, 0.1, 1e-9), "{scheme}: {rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_signal_and_more_protection_lose_less() {
+        for profile in PROFILES {
+            for scheme in CodingScheme::ALL {
+                let mut last = 1.0;
+                for db in -10..45 {
+                    let rate = profile.block_error_rate(scheme, f64::from(db));
+                    assert!((0.0..=1.0).contains(&rate) && rate < last, "{scheme} at {db} dB: {rate}");
+                    last = rate;
+                }
+                assert!(profile.block_error_rate(scheme, -60.0) > 0.999);
+                assert!(profile.block_error_rate(scheme, 60.0) < 1e-3);
+            }
+            for pair in CodingScheme::ALL.windows(2) {
+                for db in 0..40 {
+                    let [better, worse] = [0, 1].map(|n| profile.block_error_rate(pair[n], f64::from(db)));
+                    assert!(better < worse, "{} and {} at {db} dB", pair[0], pair[1]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_function_is_the_binomial_sum_for_whole_numbers() {
+        for percent in 0..=100 {
+            let p = f64::from(percent) / 100.0;
+            let q = 1.0 - p;
+            let exactly =
+                [q.powi(4), 4.0 * p * q.powi(3), 6.0 * p * p * q * q, 4.0 * p.powi(3) * q, p.powi(4)];
+            for t in 1..=4_u8 {
+                let expected: f64 = exactly[usize::from(t)..].iter().sum();
+                let value = incomplete_beta(p, f64::from(t), 5.0 - f64::from(t));
+                assert!(close(value, expected, 1e-12), "t = {t}, p = {p}: {value} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_shape_is_that_between_the_profiles_of_the_table() {
+        for (scheme, t) in CodingScheme::ALL.into_iter().zip(BAD_BURSTS) {
+            let p = inverse(REFERENCE, |p| incomplete_beta(p, t, 5.0 - t));
+            let hopping = 10.0 * ((1.0 - p) / p).log10();
+            let walking = 10.0 * 9.0_f64.log10();
+            let distance = Profile::Tu50Hopping.reference_db(scheme) - Profile::Tu3.reference_db(scheme);
+            assert!(close(hopping - walking, distance, 1e-4), "{scheme}: {}", hopping - walking);
+        }
+    }
+
+    #[test]
+    fn dice_lose_what_the_curve_says() {
+        let mut rng = Rng::seeded(7);
+        for (scheme, db) in [(CodingScheme::Cs1, 9.0), (CodingScheme::Cs2, 14.0), (CodingScheme::Cs4, 20.0)] {
+            let mut link = Link::new(Profile::Tu50, db, None);
+            let rate = link.error_rate(scheme);
+            let lost =
+                (0..BLOCKS).filter(|n| link.is_lost(&mut rng, BlockPeriod(u64::from(*n)), scheme)).count();
+            let part = lost as f64 / f64::from(BLOCKS);
+            assert!(close(part, rate, four_sigma(rate, BLOCKS)), "{scheme}: {part} of {rate}");
+        }
+        assert!((0..1000).all(|n| !Link::perfect().is_lost(&mut rng, BlockPeriod(n), CodingScheme::Cs4)));
+        assert!((0..1000).all(|n| Link::with_rate(1.0).is_lost(&mut rng, BlockPeriod(n), CodingScheme::Cs1)));
+    }
+
+    #[test]
+    fn bursts_have_their_share_and_their_length() {
+        let mut rng = Rng::seeded(11);
+        let bursts = Bursts::of(0.05, 8.0).unwrap();
+        assert!(close(bursts.share(), 0.05, 1e-12));
+        let mut link = Link { bursts: Some(bursts), ..Link::perfect() };
+        let states: Vec<bool> = (0..u64::from(BLOCKS))
+            .map(|n| link.is_lost(&mut rng, BlockPeriod(n), CodingScheme::Cs1))
+            .collect();
+        let bad = states.iter().filter(|bad| **bad).count() as f64;
+        let runs = states.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+        // Blocks within a burst are lost together, so the spread is that of bursts and not of blocks.
+        assert!(close(bad / f64::from(BLOCKS), 0.05, 4.0 * four_sigma(0.05, BLOCKS)), "{bad}");
+        assert!(close(bad / runs, 8.0, 1.0), "{}", bad / runs);
+    }
+
+    #[test]
+    fn a_silent_channel_goes_on_where_it_would_be() {
+        let bursts = Bursts::of(0.2, 10.0).unwrap();
+        for periods in 0..50 {
+            let mut was = [1.0, 0.0];
+            for _ in 0..periods {
+                let [bad, good] = was;
+                was = [
+                    bad * (1.0 - bursts.to_good) + good * bursts.to_bad,
+                    bad * bursts.to_good + good * (1.0 - bursts.to_bad),
+                ];
+            }
+            assert!(close(bursts.bad_after(true, periods), was[0], 1e-12));
+        }
+        assert!(close(bursts.bad_after(false, u64::MAX), 0.2, 1e-12));
+        // All timeslots of a period are in the same state.
+        let mut rng = Rng::seeded(3);
+        let mut link = Link { bursts: Some(bursts), ..Link::perfect() };
+        for period in 0..2000 {
+            let mut lost = || link.is_lost(&mut rng, BlockPeriod(period * 3), CodingScheme::Cs1);
+            assert_eq!(lost(), lost());
+        }
+        for (share, length) in [(1.0, 5.0), (-0.1, 5.0), (0.1, 0.5), (0.9, 1.0)] {
+            assert_eq!(Bursts::of(share, length), None);
+        }
+    }
+
+    #[test]
+    fn bursts_that_collide_are_captured_as_often_as_their_powers_say() {
+        let mut rng = Rng::seeded(5);
+        for capture in [Capture::None, Capture::Ratio(8.0)] {
+            assert_eq!((capture.received(&mut rng, 0), capture.received(&mut rng, 1)), (None, Some(0)));
+        }
+        assert!((2..100).all(|bursts| Capture::None.received(&mut rng, bursts).is_none()));
+        for (bursts, db) in [(2, 0.0), (2, 8.0), (3, 8.0), (5, 3.0)] {
+            let ratio = 10_f64.powf(db / 10.0);
+            // Each exceeds the ratio times the sum of the others with 1 / (1 + ratio) for each of them.
+            let expected = bursts as f64 / (1.0 + ratio).powi(bursts - 1);
+            let mut winners = vec![0_u32; bursts as usize];
+            for _ in 0..BLOCKS {
+                if let Some(winner) = Capture::Ratio(db).received(&mut rng, bursts as usize) {
+                    winners[winner] += 1;
+                }
+            }
+            let part = f64::from(winners.iter().sum::<u32>()) / f64::from(BLOCKS);
+            assert!(
+                close(part, expected, four_sigma(expected, BLOCKS) + 1e-9),
+                "{bursts} at {db} dB: {part} {expected}"
+            );
+            assert!(winners.iter().all(|times| *times > 0));
+        }
+    }
 }

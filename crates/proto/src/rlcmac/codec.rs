@@ -248,7 +248,7 @@ fn down_message(message: &Down) -> Option<DownlinkMessage> {
             let TfiOrTlli::Tfi(tfi) = tfi_or_tlli(to) else { return None };
             let uplink = is_both || matches!(tfi, GlobalTfi::Uplink(_));
             let downlink = is_both || matches!(tfi, GlobalTfi::Downlink(_));
-            let cause = ReleaseCause::Abnormal.into();
+            let cause = ReleaseCause::Abnormal;
             DownlinkMessage::TbfRelease(PacketTbfRelease { page_mode, tfi, uplink, downlink, cause })
         }
         Down::Polling { to } => {

@@ -1,6 +1,7 @@
 //! What a cell's RLC/MAC is set to: channels, coding, timers and limits.
 
 use super::ccch::RachControl;
+use super::multislot::MultislotClass;
 use gannet_machine::time::Duration;
 use gannet_wire::rlcmac::coding::CodingScheme;
 
@@ -57,6 +58,8 @@ pub struct NetworkConfig {
     /// A block that was sent again after the mobile made its report does not count as missing in it. Without it blocks are
     /// repeated as 44.060 clause 9.1.3 has it.
     pub report_age_known: bool,
+    /// The multislot class of mobiles that have not said theirs.
+    pub multislot_class: MultislotClass,
     /// Timeslots of a downlink TBF, where the mobile's multislot class permits.
     pub downlink_slots: u8,
     /// Timeslots of an uplink TBF, where the mobile's multislot class permits.
@@ -84,7 +87,7 @@ pub struct NetworkConfig {
 }
 
 impl NetworkConfig {
-    /// Defaults for these timeslots, with a coding scheme for both directions.
+    /// Defaults for these timeslots, with a coding scheme for both directions, and mobiles of multislot class 6.
     #[must_use]
     pub const fn new(pdchs: u8, coding: CodingScheme) -> Self {
         Self {
@@ -99,6 +102,7 @@ impl NetworkConfig {
             premature_retransmission: true,
             force_two_phase: false,
             report_age_known: true,
+            multislot_class: MultislotClass::ALL[5],
             downlink_slots: 3,
             uplink_slots: 1,
             reject_wait: Duration::from_secs(1),

@@ -204,3 +204,109 @@ impl StartingTime {
         Some((now + ahead + HYPERFRAME - back) % HYPERFRAME)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_multiframe_has_12_blocks_in_240_ms() {
+        let uses: Vec<FrameUse> = (0..MULTIFRAME).map(FrameUse::of).collect();
+        let mut expected = Vec::new();
+        for block in 0..12 {
+            expected.extend((0..4).map(|burst| FrameUse::Block { block, burst }));
+            match block {
+                2 | 8 => expected.push(FrameUse::Ptcch),
+                5 | 11 => expected.push(FrameUse::Idle),
+                _ => {}
+            }
+        }
+        assert_eq!(uses, expected);
+        for multiframe in [0, 1, 1000, 52_223, 52_224, 15_000_000] {
+            let first = BlockPeriod(12 * multiframe);
+            assert_eq!(first.start(), Instant(240_000_000 * multiframe));
+            assert_eq!(first.frame_number(), u32::try_from(multiframe % 52_224 * 52).unwrap());
+            for block in 0..12 {
+                let period = first.after(u64::from(block));
+                let is_first = FrameUse::Block { block, burst: 0 };
+                assert_eq!((FrameUse::of(period.frame_number()), period.block()), (is_first, block));
+            }
+        }
+        assert_eq!(BlockPeriod(3).start(), Instant(60_000_000));
+        assert_eq!(BlockPeriod(1).start(), Instant(18_461_538));
+        assert_eq!(BlockPeriod(0).end(), BlockPeriod(1).start());
+        assert_eq!(blocks_last(12), Duration::from_millis(240));
+    }
+
+    #[test]
+    fn time_and_frames_agree() {
+        for frame in (0..2_000).chain(700_000_000_000..700_000_000_100) {
+            let start = frame_start(frame);
+            assert_eq!(frame_at(start), frame);
+            assert_eq!(frame_at(Instant(start.0 + 4_615_383)), frame);
+            if frame > 0 {
+                assert_eq!(frame_at(Instant(start.0 - 1)), frame - 1);
+            }
+        }
+    }
+
+    #[test]
+    fn periods_are_found_by_time() {
+        for number in 0..100 {
+            let period = BlockPeriod(number);
+            let (start, next) = (period.start(), period.after(1));
+            assert_eq!(BlockPeriod::at_or_after(start), period);
+            assert_eq!(BlockPeriod::at_or_before(start), period);
+            for later in [Instant(start.0 + 1), period.end(), Instant(next.start().0 - 1)] {
+                assert_eq!(BlockPeriod::at_or_after(later), next, "{later}");
+                let before = if later == next.start() { next } else { period };
+                assert_eq!(BlockPeriod::at_or_before(later), before, "{later}");
+            }
+        }
+    }
+
+    #[test]
+    fn polls_reserve_the_frames_of_the_table() {
+        for number in 0..1000 {
+            let period = BlockPeriod(HYPERFRAME as u64 / 52 * 12 - 500 + number);
+            for (rrbp, frames) in [(0, 13..=13), (1, 17..=18), (2, 21..=22), (3, 26..=26)] {
+                let reserved = period.reserved(rrbp);
+                assert!(frames.contains(&(reserved.first_frame() - period.first_frame())));
+                assert_eq!(period.rrbp_for(reserved), Some(rrbp));
+            }
+            assert_eq!(period.rrbp_for(period.after(2)), None);
+            assert_eq!(period.rrbp_for(period.after(7)), None);
+        }
+    }
+
+    #[test]
+    fn frame_numbers_name_the_next_period_with_them() {
+        let now = BlockPeriod(u64::from(HYPERFRAME / 52 * 12) - 7);
+        for ahead in 0..3000 {
+            let period = now.after(ahead);
+            for burst in 0..4 {
+                assert_eq!(now.next_with_frame((period.frame_number() + burst) % HYPERFRAME), Some(period));
+            }
+        }
+        for frame in [12, 25, 38, 51] {
+            assert_eq!(now.next_with_frame(frame), None);
+        }
+    }
+
+    #[test]
+    fn starting_times_are_resolved_near_now() {
+        for now in [0, 5, 42_431, 42_432, 1_000_000, HYPERFRAME - 1] {
+            for ahead in [0, 1, 2, 50, 1326, 20_000, 31_623] {
+                let frame = (now + ahead) % HYPERFRAME;
+                assert_eq!(StartingTime::of(frame).resolve(now), Some(frame));
+            }
+            for behind in [1, 2, 1326, 10_808] {
+                let frame = (now + HYPERFRAME - behind) % HYPERFRAME;
+                assert_eq!(StartingTime::of(frame).resolve(now), Some(frame));
+            }
+        }
+        for (t1, t2, t3) in [(32, 0, 0), (0, 26, 0), (0, 0, 51)] {
+            assert_eq!(StartingTime { t1, t2, t3 }.resolve(0), None);
+        }
+    }
+}

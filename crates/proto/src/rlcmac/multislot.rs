@@ -231,3 +231,112 @@ fn subsets(of: Slots, most: u32) -> impl Iterator<Item = Slots> {
 fn run(first: u32, length: u32) -> Slots {
     Slots(0xff_u8.checked_shr(8 - length).unwrap_or(0).checked_shl(first).unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rules on a line of time slots: in slot `n` the mobile receives, in slot `n + 3` it sends, and all again after 8.
+    fn permits_on_a_line(class: MultislotClass, downlink: Slots, uplink: Slots) -> bool {
+        let limits = class.limits();
+        let window = |slots: Slots| slots.span().map_or(0, |(first, last)| last - first + 1);
+        let listens = downlink.and(uplink);
+        if window(listens) > limits.rx
+            || window(uplink) > limits.tx
+            || downlink.count() + uplink.count() > limits.sum
+        {
+            return false;
+        }
+        // Three frames; a slot receives, sends or rests.
+        let mut line = [b'.'; 40];
+        for frame in 0..3 {
+            for slot in 0..8 {
+                let (rx, tx) = (usize::from(slot) + 8 * frame, usize::from(slot) + 8 * frame + 3);
+                if listens.has(slot) {
+                    if line[rx] == b't' {
+                        return false;
+                    }
+                    line[rx] = b'r';
+                }
+                if uplink.has(slot) {
+                    if line[tx] == b'r' {
+                        return false;
+                    }
+                    line[tx] = b't';
+                }
+            }
+        }
+        let busy: Vec<(usize, u8)> = line
+            .iter()
+            .enumerate()
+            .filter(|(_, what)| **what != b'.')
+            .map(|(at, what)| (at, *what))
+            .collect();
+        busy.windows(2).all(|pair| {
+            let between = pair[1].0 - pair[0].0 - 1;
+            match (pair[0].1, pair[1].1) {
+                (b'r', b't') => between >= limits.ttb as usize,
+                (b't', b'r') => between >= limits.tra as usize,
+                _ => true,
+            }
+        })
+    }
+
+    #[test]
+    fn every_pair_of_sets_agrees_with_the_line() {
+        for class in MultislotClass::ALL {
+            let mut permitted = 0;
+            for downlink in 0..=255 {
+                for uplink in 0..=255 {
+                    let (downlink, uplink) = (Slots(downlink), Slots(uplink));
+                    let permits = class.permits(downlink, uplink);
+                    permitted += u32::from(permits);
+                    // Most pairs break the limits at once; the line is for the others.
+                    if permits || uplink.count() <= 4 && downlink.count() <= 4 {
+                        let on_line = permits_on_a_line(class, downlink, uplink);
+                        assert_eq!(permits, on_line, "class {class}: {downlink} down, {uplink} up");
+                    }
+                }
+            }
+            assert!(permitted > 8);
+        }
+    }
+
+    fn wish(slots: Slots, downlink_max: u32, uplink_max: u32, prefers_downlink: bool) -> Wish {
+        Wish { downlink: slots, uplink: slots, downlink_max, uplink_max, prefers_downlink }
+    }
+
+    fn most(class: u8, prefers_downlink: bool) -> (u32, u32) {
+        let class = MultislotClass::new(class).unwrap();
+        let choice = choose(class, &wish(Slots(0xff), 8, 8, prefers_downlink), &[0; 8]).unwrap();
+        (choice.downlink.count(), choice.uplink.count())
+    }
+
+    #[test]
+    fn classes_get_what_their_names_say() {
+        let down: Vec<_> = (1..=12).map(|class| most(class, true)).collect();
+        let expected =
+            [(1, 1), (2, 1), (2, 1), (3, 1), (2, 2), (3, 1), (3, 1), (4, 1), (3, 2), (4, 1), (4, 1), (4, 1)];
+        assert_eq!(down, expected);
+        // Uplink dynamic allocation stops at two timeslots: a mobile listens on each before it sends.
+        let up: Vec<_> = [3, 5, 6, 10, 12].into_iter().map(|class| most(class, false)).collect();
+        assert_eq!(up, [(2, 1), (2, 2), (2, 2), (3, 2), (3, 2)]);
+    }
+
+    #[test]
+    fn slots_of_low_load_are_taken_and_absent_ones_left() {
+        let class = MultislotClass::new(4).unwrap();
+        let load = [0, 9, 9, 9, 1, 1, 1, 1];
+        let cell = Slots(0b1111_1110);
+        let choice = choose(class, &wish(cell, 3, 1, true), &load).unwrap();
+        assert_eq!((choice.downlink, choice.downlink.to_string()), (Slots(0b0111_0000), "4,5,6".to_owned()));
+        assert!(class.permits(choice.downlink, choice.uplink));
+        let one = choose(class, &wish(Slots::only(7), 3, 1, true), &load).unwrap();
+        assert_eq!((one.downlink, one.uplink), (Slots::only(7), Slots::only(7)));
+        let down = choose(class, &wish(cell, 2, 0, true), &load).unwrap();
+        assert_eq!((down.downlink.count(), down.uplink), (2, Slots::NONE));
+        assert_eq!(choose(class, &wish(Slots::NONE, 3, 1, true), &load), None);
+        assert_eq!(Slots::NONE.to_string(), "none");
+        assert_eq!((MultislotClass::new(0), MultislotClass::new(13)), (None, None));
+    }
+}

@@ -307,18 +307,21 @@ fn t3193_ends_the_tbf_and_until_then_the_next_begins_on_the_pacch() {
             let Some(DownBlock::Control { rrbp: Some(rrbp), message, .. }) = bench.heard(mobile.slot) else {
                 panic!("no poll");
             };
-            let Down::DownlinkAssignment { to: To::DownlinkTfi(0), tfi: 1, is_new: true, .. } = message
+            let Down::DownlinkAssignment { to: To::DownlinkTfi(0), tfi: 1, slots, is_new: true, .. } =
+                *message
             else {
                 panic!("{message:?}");
             };
+            let rrbp = *rrbp;
             for _ in 0..2 + rrbp {
                 bench.period(&[]);
                 assert!(bench.heard(mobile.slot).is_none(), "not before it is answered");
             }
             bench.period(&[(mobile.slot, UpBlock::Control(Up::ControlAck { tlli: tlli(0) }))]);
             bench.period(&[]);
+            let next = u8::try_from(slots.trailing_zeros()).unwrap();
             let is_next =
-                matches!(bench.heard(mobile.slot), Some(DownBlock::Data { header, .. }) if header.tfi == 1);
+                matches!(bench.heard(next), Some(DownBlock::Data { header, .. }) if header.tfi == 1);
             assert!(is_next && bench.pcu.tbfs() == (1, 0), "the former is over");
         } else {
             assert!(!bench.pcu.is_active());

@@ -110,7 +110,8 @@ fn random_world(seed: u64) {
         let (mobile, len) = (dice.below(mobiles.into()) as u32, 5 + dice.below(900) as usize);
         let octets = octets(name, len);
         if dice.chance(0.5) {
-            world.down(mobile, &octets);
+            let lives = Duration::from_millis(if dice.chance(0.1) { dice.below(2000) } else { 1_000_000 });
+            world.down_until(mobile, &octets, world.around.now + lives);
             sent.entry((true, mobile)).or_default().push(octets);
         } else {
             world.up(mobile, &octets);

@@ -97,7 +97,12 @@ impl World {
     }
 
     pub fn down(&mut self, mobile: u32, octets: &[u8]) {
-        let pdu = self.pdu(mobile, octets);
+        self.down_until(mobile, octets, Instant(u64::MAX));
+    }
+
+    /// Down, with a lifetime that ends.
+    pub fn down_until(&mut self, mobile: u32, octets: &[u8], expires: Instant) {
+        let pdu = LlPdu { expires, ..self.pdu(mobile, octets) };
         self.cell.pcu_mut().request(pdu, class_of_ll_pdu(octets), true).unwrap();
         self.cell.touched(self.around.now, None, &self.mobiles);
     }

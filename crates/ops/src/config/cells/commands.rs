@@ -1,8 +1,9 @@
 //! The commands of cells, and how they are written.
 
-use super::{CellsConfig, GbDialect, HasCells};
+use super::{CellsConfig, GbDialect, HasCells, RlcMac};
 use crate::config::{ConfigText, Element};
-use crate::grammar::{Action, CommandError, Edit, Grammar, Node};
+use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
+use gannet_wire::rlcmac::coding::CodingScheme;
 
 /// Writes the lines of cells.
 pub(crate) fn write(config: &CellsConfig, text: &mut ConfigText) {
@@ -41,6 +42,13 @@ fn write_cells(config: &CellsConfig, text: &mut ConfigText) {
     ));
     text.line(format_args!("radio delay {}", radio.delay_ms));
     text.line(format_args!("radio loss {}", radio.loss_percent));
+    if let Some(rlcmac) = radio.rlcmac {
+        let (slots, coding) = (rlcmac.slots, rlcmac.coding.command() + 1);
+        match rlcmac.c_over_i_db {
+            None => text.line(format_args!("radio rlcmac slots {slots} cs {coding}")),
+            Some(db) => text.line(format_args!("radio rlcmac slots {slots} cs {coding} c-i {db}")),
+        }
+    }
     text.line(format_args!("flow-control cell bmax {}", radio.cell_bmax_octets));
     text.line(format_args!(
         "flow-control ms bmax {} rate {}",
@@ -190,6 +198,7 @@ fn install_radio<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: N
             Ok(())
         },
     );
+    install_rlcmac(grammar, node);
     let flow = "What the BSS tells the SGSN";
     set(
         grammar,
@@ -211,4 +220,28 @@ fn install_radio<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: N
         edit.config.cells_mut().radio.flow_control_interval_s = edit.args.value(0)?;
         Ok(())
     });
+}
+
+fn install_rlcmac<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: Node) {
+    let help = "The radio of one cell\nWith RLC/MAC: blocks, TBFs and random access\nPDCHs, the last timeslots\nHow many\nCoding scheme\nOf data blocks, both ways";
+    set(grammar, node, "radio rlcmac slots <1-7> cs <1-4>", help, |edit| {
+        edit.config.cells_mut().radio.rlcmac = Some(rlcmac(edit.args, None)?);
+        Ok(())
+    });
+    let help = format!("{help}\nMean carrier to interference ratio; nothing is lost without it\nDecibels");
+    set(grammar, node, "radio rlcmac slots <1-7> cs <1-4> c-i <0-40>", &help, |edit| {
+        let c_over_i_db = Some(edit.args.value(2)?);
+        edit.config.cells_mut().radio.rlcmac = Some(rlcmac(edit.args, c_over_i_db)?);
+        Ok(())
+    });
+    let help = "Take back\nThe radio of one cell\nWith RLC/MAC: it is emulated";
+    set(grammar, node, "no radio rlcmac", help, |edit| {
+        edit.config.cells_mut().radio.rlcmac = None;
+        Ok(())
+    });
+}
+
+fn rlcmac(args: &Args, c_over_i_db: Option<u8>) -> Result<RlcMac, CommandError> {
+    let coding = CodingScheme::of_command(args.value::<u8>(1)?.saturating_sub(1));
+    Ok(RlcMac { slots: args.value(0)?, coding, c_over_i_db })
 }

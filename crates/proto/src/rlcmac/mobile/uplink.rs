@@ -129,9 +129,7 @@ impl Mac {
         let is_extended = self.options.extended_uplink != Duration::ZERO;
         let cv_max = self.options.bs_cv_max;
         let tbf = self.uplink.as_mut()?;
-        if tbf.granted.get_mut(usize::from(slot))?.take_if(|granted| *granted == at).is_none() {
-            return None;
-        }
+        tbf.granted.get_mut(usize::from(slot))?.take_if(|granted| *granted == at)?;
         if tbf.is_ending {
             return None;
         }

@@ -113,7 +113,7 @@ impl Pcu {
     }
 
     fn one_phase(&mut self, reference: Burst) -> Option<Common> {
-        let tfi = self.make_up(None, 1, None)?;
+        let tfi = self.make_up(1, None)?;
         let tbf = self.up_tbf(tfi)?;
         let mut usfs = (0_u8..).zip(&tbf.usfs).filter_map(|(slot, usf)| usf.map(|usf| (slot, usf)));
         let (slot, usf) = usfs.next()?;

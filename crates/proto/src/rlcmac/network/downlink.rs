@@ -1,4 +1,4 @@
-//! Queues of mobiles and downlink TBFs (44.060 clauses 7.2, 8.1.2 and 9.3).
+//! Downlink TBFs (44.060 clauses 7.2, 8.1.2 and 9.3).
 //!
 //! ```text
 //!             assignment is sent            nothing waits             complete
@@ -9,15 +9,14 @@
 //! ```
 
 use super::fair::{Account, Class};
-use super::resources::{Direction, slots};
+use super::resources::{Direction, permits, slots};
 use super::{Control, Loss, MARGIN, Pcu};
 use crate::rlcmac::custody::{Carried, Custody, Delivered, LlPdu};
+use crate::rlcmac::multislot::MultislotClass;
 use crate::rlcmac::rlc::{Ending, Kind, Mode, Report, Sender, Sent};
 use crate::rlcmac::signal::To;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::Deadlines;
-use gannet_wire::id::Tlli;
-use std::collections::VecDeque;
 
 gannet_machine::timer_names! {
     /// Timers of a downlink TBF in the network (44.060 clause 13.2).
@@ -49,20 +48,6 @@ pub(super) enum DownState {
     Released,
     /// The mobile does not answer.
     Silent,
-}
-
-/// A mobile with something to receive.
-#[derive(Debug, Default)]
-pub(super) struct Context {
-    /// The TLLI used last, and the one before.
-    pub(super) tllis: [Option<Tlli>; 2],
-    pub(super) queue: VecDeque<LlPdu>,
-    /// What its LL-PDUs are worth.
-    pub(super) class: Option<Class>,
-    /// The TFI of its downlink TBF.
-    pub(super) down: Option<u8>,
-    /// Times that it was sought for nothing.
-    pub(super) failures: u8,
 }
 
 /// A downlink TBF.
@@ -141,6 +126,19 @@ impl DownTbf {
         Some(sent)
     }
 
+    /// Takes the LL-PDUs of which nothing was sent.
+    pub(super) fn take_unsent(&mut self, mut out: impl FnMut(LlPdu)) {
+        let custody = &mut self.custody;
+        self.sender.take_unsent(
+            |_| true,
+            |carried| {
+                if let Some(pdu) = custody.give_back(carried) {
+                    out(pdu);
+                }
+            },
+        );
+    }
+
     /// The mobile makes its report now.
     pub(super) const fn report_is_made(&mut self) {
         self.serial = self.sender.serial();
@@ -148,45 +146,6 @@ impl DownTbf {
 }
 
 impl Pcu {
-    /// Takes an LL-PDU for a mobile.
-    ///
-    /// # Errors
-    /// The LL-PDU, where it is new and the cell's queue has no room for it.
-    pub fn request(&mut self, pdu: LlPdu, class: Class, is_new: bool) -> Result<(), LlPdu> {
-        let octets = pdu.frame.len() as u64;
-        if is_new && self.waiting().1 + octets > self.config.queue_octets {
-            return Err(pdu);
-        }
-        let mobile = pdu.mobile;
-        self.waiting.0 += 1;
-        self.waiting.1 += octets;
-        self.learn(mobile, pdu.tlli);
-        let context = self.contexts.entry(mobile).or_default();
-        context.class = Some(class);
-        context.queue.push_back(pdu);
-        if let Some(tbf) = context.down.and_then(|tfi| self.down.get_mut(usize::from(tfi))?.as_mut()) {
-            tbf.account.set_class(class);
-        }
-        self.serve_mobile(mobile);
-        Ok(())
-    }
-
-    /// A mobile is known by this TLLI, and by the one before.
-    fn learn(&mut self, mobile: u32, tlli: Tlli) {
-        let context = self.contexts.entry(mobile).or_default();
-        let [current, former] = context.tllis;
-        if current == Some(tlli) {
-            return;
-        }
-        context.tllis = [Some(tlli), current];
-        if let Some(former) = former.filter(|former| *former != tlli)
-            && self.by_tlli.get(&former) == Some(&mobile)
-        {
-            self.by_tlli.remove(&former);
-        }
-        self.by_tlli.insert(tlli, mobile);
-    }
-
     /// What waits for a mobile gets a TBF, where it has none that takes it.
     pub(super) fn serve_mobile(&mut self, mobile: u32) {
         let Some(context) = self.contexts.get(&mobile).filter(|context| !context.queue.is_empty()) else {
@@ -200,7 +159,7 @@ impl Pcu {
         let Some(tbf) = self.down.get_mut(usize::from(old)).and_then(Option::as_mut) else { return };
         match tbf.state {
             DownState::Flowing => {
-                self.time[Direction::Down as usize].resume(&mut tbf.account);
+                self.down_time.resume(&mut tbf.account);
                 (tbf.idle, tbf.is_closing) = (None, false);
                 tbf.deadlines.clear(DownTimer::Release);
             }
@@ -212,17 +171,62 @@ impl Pcu {
         }
     }
 
+    /// There is no TFI, or no timeslot beside its uplink TBF: the mobile waits until a TBF ends.
+    fn starve(&mut self, mobile: u32) {
+        if !self.starving.contains(&mobile) {
+            self.starving.push_back(mobile);
+        }
+    }
+
+    /// A TBF has ended: who waited for that is served.
+    pub(super) fn feed_starving(&mut self) {
+        for _ in 0..self.starving.len() {
+            if let Some(mobile) = self.starving.pop_front() {
+                self.serve_mobile(mobile);
+            }
+        }
+    }
+
+    /// The best timeslots for a mobile's downlink TBF, beside those of its uplink TBF.
+    fn down_slots(&self, mobile: u32) -> u8 {
+        let class = self.class_of(mobile);
+        let up = self.up_of(mobile).and_then(|(tfi, _)| self.up.get(usize::from(tfi))?.as_ref());
+        let up = up.map_or(0, |tbf| tbf.slots());
+        let (pdchs, wanted) = (self.config.pdchs, self.config.downlink_slots);
+        self.resources.choose(Direction::Down, pdchs, wanted, |set| permits(class, set, up), |_| 0)
+    }
+
+    /// The multislot class of a mobile, as it has said it or as all have it.
+    pub(super) fn class_of(&self, mobile: u32) -> MultislotClass {
+        let said = self.contexts.get(&mobile).and_then(|context| context.multislot);
+        said.unwrap_or(self.config.multislot_class)
+    }
+
+    /// The uplink TBF of a mobile is over: its downlink TBF may have more timeslots. While that is being said, blocks go where the
+    /// mobile listens before and after.
+    pub(super) fn widen_down(&mut self, mobile: u32) {
+        let set = self.down_slots(mobile);
+        let Some(tfi) = self.contexts.get(&mobile).and_then(|context| context.down) else { return };
+        let Some(tbf) = self.down.get_mut(usize::from(tfi)).and_then(Option::as_mut) else { return };
+        let common = tbf.slots & set;
+        let is_wider = set.count_ones() > tbf.wanted.count_ones() && tbf.slots == tbf.wanted;
+        if tbf.state != DownState::Flowing || !is_wider || common == 0 {
+            return;
+        }
+        let Some(slot) = slots(common).next() else { return };
+        let before = core::mem::replace(&mut tbf.wanted, set);
+        tbf.slots = common;
+        self.resources.count(Direction::Down, before, false);
+        self.resources.count(Direction::Down, set, true);
+        self.say(slot, Control::DownlinkAssignment { to: To::DownlinkTfi(tfi), tfi, is_new: false });
+    }
+
     /// A new downlink TBF: on the PACCH of a TBF that the mobile has, or on the CCCH.
     fn assign_down(&mut self, mobile: u32, class: Class, pacch: Option<(To, u8)>) {
-        let anchor = pacch.map(|(_, slot)| slot);
-        let wanted = self.config.downlink_slots;
-        let set = self.resources.choose(Direction::Down, self.config.pdchs, wanted, anchor);
-        let Some(first) =
-            anchor.or_else(|| slots(set).min_by_key(|slot| self.resources.load(Direction::Down, *slot)))
-        else {
-            return;
-        };
-        let Some(tfi) = self.resources.take_tfi(Direction::Down) else { return };
+        let set = self.down_slots(mobile);
+        let load = |slot: &u8| self.resources.load(Direction::Down, *slot);
+        let Some(first) = slots(set).min_by_key(load) else { return self.starve(mobile) };
+        let Some(tfi) = self.resources.take_tfi(Direction::Down) else { return self.starve(mobile) };
         let mode = if self.config.acknowledged { Mode::Acknowledged } else { Mode::Unacknowledged };
         self.resources.count(Direction::Down, set, true);
         let tbf = DownTbf {
@@ -232,7 +236,7 @@ impl Pcu {
             wanted: set,
             sender: Sender::new(mode, self.config.downlink_coding),
             custody: Custody::default(),
-            account: self.time[Direction::Down as usize].open(class),
+            account: self.down_time.open(class),
             deadlines: Deadlines::default(),
             n3105: 0,
             since_poll: 0,
@@ -389,7 +393,7 @@ impl Pcu {
             context.tllis.first().copied().flatten()
         });
         if let (true, Some(tlli)) = (wants_uplink, tlli) {
-            self.grant_uplink(now, slot, To::DownlinkTfi(tfi), tlli);
+            self.grant_uplink(slot, To::DownlinkTfi(tfi), tlli);
         }
         if is_over {
             self.serve_mobile(mobile);
@@ -419,7 +423,7 @@ impl Pcu {
     }
 
     /// What a TBF carries and has not delivered waits again, before all else of its mobile.
-    fn take_back(&mut self, tfi: u8) {
+    pub(super) fn take_back(&mut self, tfi: u8) {
         let mode = if self.config.acknowledged { Mode::Acknowledged } else { Mode::Unacknowledged };
         let fresh = Sender::new(mode, self.config.downlink_coding);
         let Some(tbf) = self.down.get_mut(usize::from(tfi)).and_then(Option::as_mut) else { return };
@@ -471,7 +475,7 @@ impl Pcu {
         self.serve_mobile(mobile);
     }
 
-    /// Delayed release has taken long enough: a last block says so.
+    /// A TBF that is empty has been so for long enough: a last block says so.
     fn release_late(&mut self, tfi: u8) {
         let Some(tbf) = self.down_tbf(tfi) else { return };
         (tbf.idle, tbf.is_closing) = (None, true);
@@ -484,7 +488,11 @@ impl Pcu {
         let (every, late) = (self.config.idle_poll, self.config.delayed_release);
         let Some(tbf) = self.down_tbf(tfi) else { return };
         let is_empty = tbf.state == DownState::Flowing && tbf.sender.peek().is_none();
-        if is_empty && late != Duration::ZERO && tbf.idle.is_none() && !tbf.is_closing {
+        if is_empty && tbf.idle.is_none() && !tbf.is_closing {
+            if late == Duration::ZERO {
+                // What it was made for has been taken out, or was too old.
+                return self.release_late(tfi);
+            }
             tbf.idle = Some(now);
             tbf.deadlines.set(DownTimer::Release, now + late);
         }
@@ -503,49 +511,15 @@ impl Pcu {
         self.serve_mobile(mobile);
     }
 
-    /// Takes the LL-PDUs of a mobile, or of all, of which nothing was sent, in their order.
-    pub fn take_waiting(&mut self, mobile: Option<u32>, mut out: impl FnMut(LlPdu)) {
-        let mut mobiles: Vec<u32> = self.contexts.keys().copied().collect();
-        mobiles.retain(|other| mobile.is_none_or(|mobile| mobile == *other));
-        mobiles.sort_unstable();
-        for mobile in mobiles {
-            let Some(context) = self.contexts.get_mut(&mobile) else { continue };
-            let tbf = context.down.and_then(|tfi| self.down.get_mut(usize::from(tfi))?.as_mut());
-            if let Some(tbf) = tbf {
-                let custody = &mut tbf.custody;
-                let mut taken = |carried| custody.give_back(carried).into_iter().for_each(&mut out);
-                tbf.sender.take_unsent(|_| true, &mut taken);
-            }
-            for pdu in context.queue.drain(..) {
-                self.waiting.0 -= 1;
-                self.waiting.1 -= pdu.frame.len() as u64;
-                out(pdu);
-            }
-        }
-    }
-
-    /// A mobile has left the cell: takes all of its LL-PDUs that have not arrived, in their order. Its TBFs are over.
-    pub fn forget_mobile(&mut self, mobile: u32, mut out: impl FnMut(LlPdu)) {
-        while let Some(tfi) = self.down_of(mobile) {
-            self.take_back(tfi);
-            self.free_down(tfi);
-        }
-        while let Some((tfi, _)) = self.up_of(mobile) {
-            self.free_up(tfi);
-        }
-        // What these TBFs stranded is the mobile's own, and waits here.
-        self.take_waiting(Some(mobile), &mut out);
-        if let Some(context) = self.contexts.remove(&mobile) {
-            for tlli in context.tllis.into_iter().flatten() {
-                if self.by_tlli.get(&tlli) == Some(&mobile) {
-                    self.by_tlli.remove(&tlli);
-                }
-            }
-        }
+    /// The timeslots on which a mobile listens for its downlink TBF, or will.
+    pub(super) fn down_set_of(&self, mobile: u32) -> u8 {
+        let tfi = self.contexts.get(&mobile).and_then(|context| context.down);
+        let tbf = tfi.and_then(|tfi| self.down.get(usize::from(tfi))?.as_ref());
+        tbf.map_or(0, |tbf| tbf.wanted)
     }
 
     /// A downlink TBF of a mobile, in whatever state.
-    fn down_of(&self, mobile: u32) -> Option<u8> {
+    pub(super) fn down_of(&self, mobile: u32) -> Option<u8> {
         let is_its = |tfi: &u8| {
             self.down.get(usize::from(*tfi)).and_then(Option::as_ref).is_some_and(|tbf| tbf.mobile == mobile)
         };
@@ -553,7 +527,7 @@ impl Pcu {
     }
 
     /// A TBF is over: its TFI may be another's.
-    fn free_down(&mut self, tfi: u8) {
+    pub(super) fn free_down(&mut self, tfi: u8) {
         let Some(tbf) = self.down.get_mut(usize::from(tfi)).and_then(Option::take) else { return };
         self.access.forget_down(tfi);
         for stranded in self.forget_down(tfi) {
@@ -566,5 +540,6 @@ impl Pcu {
         {
             context.down = None;
         }
+        self.feed_starving();
     }
 }

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`resources`] | TFIs, USFs and timeslots |
 //! | [`fair`] | whose turn it is |
-//! | [`downlink`] | queues of mobiles and downlink TBFs |
+//! | [`queue`] | mobiles, and what waits for them |
+//! | [`downlink`] | downlink TBFs |
 //! | [`uplink`] | uplink TBFs |
 //! | [`access`] | the CCCH: access bursts and assignments |
 //! | [`schedule`] | what goes in a block, and what it is followed by |
@@ -15,6 +16,7 @@
 mod access;
 mod downlink;
 pub mod fair;
+mod queue;
 pub mod resources;
 mod schedule;
 mod uplink;
@@ -26,11 +28,12 @@ use super::block::{DownBlock, UpBlock};
 use super::config::{CellOptions, NetworkConfig};
 use super::custody::{Delivered, LlPdu};
 use super::signal::{Burst, To, Up};
-use downlink::{Context, DownTbf};
+use downlink::DownTbf;
 use fair::{Class, VirtualTime};
 use foldhash::fast::FixedState;
 use gannet_machine::time::{Duration, Instant};
 use gannet_wire::id::Tlli;
+use queue::Context;
 use resources::{Direction, Resources, TFIS};
 use std::collections::{HashMap, VecDeque};
 use uplink::UpTbf;
@@ -92,7 +95,10 @@ pub struct Pcu {
     control: [VecDeque<Control>; 8],
     expected: [VecDeque<(u64, Expected)>; 8],
     access: access::Queue,
-    time: [VirtualTime; 2],
+    down_time: VirtualTime,
+    up_time: VirtualTime,
+    /// Mobiles for whose downlink TBF there is no room.
+    starving: VecDeque<u32>,
     /// LL-PDUs that wait for their TBF, and their octets.
     waiting: (u32, u64),
     lost: VecDeque<(LlPdu, Loss)>,
@@ -114,7 +120,9 @@ impl Pcu {
             control: Default::default(),
             expected: Default::default(),
             access: access::Queue::default(),
-            time: [VirtualTime::default(); 2],
+            down_time: VirtualTime::default(),
+            up_time: VirtualTime::default(),
+            starving: VecDeque::new(),
             waiting: (0, 0),
             lost: VecDeque::new(),
             counts: BlockCounts::default(),
@@ -211,12 +219,12 @@ impl Pcu {
             self.answered(now, slot, expected, block);
         }
         match block {
-            Some(UpBlock::Data { header, body }) => self.data(now, slot, header, body, deliver),
+            Some(UpBlock::Data { header, body }) => self.data(slot, header, body, deliver),
             Some(UpBlock::Control(Up::DownlinkAckNack { tfi, report, wants_uplink })) => {
                 self.reported(now, slot, *tfi, report, *wants_uplink);
             }
             Some(UpBlock::Control(Up::ResourceRequest { tlli, multislot_class, .. })) => {
-                self.asked_for_uplink(now, slot, *tlli, *multislot_class);
+                self.asked_for_uplink(slot, *tlli, *multislot_class);
             }
             Some(UpBlock::Control(Up::ControlAck { .. } | Up::Dummy { .. })) | None => {}
         }

@@ -3,6 +3,8 @@
 //! A TFI names one TBF of its direction on the whole cell, and not only on its PDCHs (44.060 clause 5.4 asks for no more than
 //! the latter): a message that was meant for another never finds a TBF of its number.
 
+use crate::rlcmac::multislot::{MultislotClass, Slots};
+
 /// A direction of a TBF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
@@ -95,21 +97,41 @@ impl Resources {
         self.load.get(direction as usize).and_then(|load| load.get(usize::from(slot))).copied().unwrap_or(0)
     }
 
-    /// The run of `wanted` neighbouring PDCHs, or of as many as there are, with the fewest TBFs; among equals the first. With
-    /// `anchor` it contains that timeslot. Empty where there is no PDCH.
-    #[must_use]
-    pub fn choose(&self, direction: Direction, pdchs: u8, wanted: u8, anchor: Option<u8>) -> u8 {
-        for count in (1..=wanted.clamp(1, 8)).rev() {
-            let run = u8::try_from((1_u16 << count) - 1).unwrap_or(u8::MAX);
-            let fits = |set: u8| set & !pdchs == 0 && anchor.is_none_or(|slot| set >> slot & 1 == 1);
-            let runs = (0..=8 - count).map(|first| run << first).filter(|set| fits(*set));
-            let busy = |set: u8| slots(set).map(|slot| u32::from(self.load(direction, slot))).sum::<u32>();
-            if let Some(best) = runs.min_by_key(|set| busy(*set)) {
-                return best;
-            }
-        }
-        0
+    /// The run of `wanted` neighbouring PDCHs that `fits`, or of as many as there are, with the fewest TBFs; among equals the first
+    /// with the lowest `cost`. Empty where there is none.
+    pub fn choose(
+        &self,
+        direction: Direction,
+        pdchs: u8,
+        wanted: u8,
+        fits: impl Fn(u8) -> bool,
+        cost: impl Fn(u8) -> u32,
+    ) -> u8 {
+        let busy = |set: u8| slots(set).map(|slot| u32::from(self.load(direction, slot))).sum::<u32>();
+        let best =
+            |count| runs(pdchs, count).filter(|set| fits(*set)).min_by_key(|set| (busy(*set), cost(*set)));
+        (1..=wanted.clamp(1, 8)).rev().find_map(best).unwrap_or(0)
     }
+}
+
+/// The runs of `count` neighbouring timeslots in a set.
+pub fn runs(set: u8, count: u8) -> impl Iterator<Item = u8> {
+    let run = u8::try_from((1_u16 << count.min(8)) - 1).unwrap_or(u8::MAX);
+    (0..=8_u8.saturating_sub(count)).map(move |first| run << first).filter(move |run| run & !set == 0)
+}
+
+/// Whether a mobile of a class can have these timeslots at once. Downlink ones alone must leave it one of them to send in.
+#[must_use]
+pub fn permits(class: MultislotClass, down: u8, up: u8) -> bool {
+    let is_good = |up: u8| class.permits(Slots(down), Slots(up));
+    if up == 0 { slots(down).any(|slot| is_good(1 << slot)) } else { is_good(up) }
+}
+
+/// The most timeslots that a mobile of a class can have downlink beside this one uplink.
+#[must_use]
+pub fn most_down(class: MultislotClass, pdchs: u8, up: u8) -> u32 {
+    let most = (1..=8).rev().find(|count| runs(pdchs, *count).any(|down| permits(class, down, up)));
+    most.map_or(0, u32::from)
 }
 
 #[cfg(test)]
@@ -133,13 +155,28 @@ mod tests {
     #[test]
     fn neighbouring_timeslots_with_the_fewest_tbfs_are_chosen() {
         let mut all = Resources::default();
-        assert_eq!(all.choose(Direction::Down, 0b1111_0000, 3, None), 0b0111_0000);
+        let choose =
+            |all: &Resources, pdchs, wanted| all.choose(Direction::Down, pdchs, wanted, |_| true, |_| 0);
+        assert_eq!(choose(&all, 0b1111_0000, 3), 0b0111_0000);
         all.count(Direction::Down, 0b0111_0000, true);
-        assert_eq!(all.choose(Direction::Down, 0b1111_0000, 3, None), 0b1110_0000);
-        assert_eq!(all.choose(Direction::Down, 0b1111_0000, 1, None), 0b1000_0000);
-        assert_eq!(all.choose(Direction::Down, 0b1111_0000, 2, Some(4)), 0b0011_0000);
-        assert_eq!(all.choose(Direction::Down, 0b1010_0000, 4, None), 0b1000_0000, "no two are neighbours");
+        assert_eq!(choose(&all, 0b1111_0000, 3), 0b1110_0000);
+        assert_eq!(choose(&all, 0b1111_0000, 1), 0b1000_0000);
+        assert_eq!(choose(&all, 0b1010_0000, 4), 0b1000_0000, "no two are neighbours");
+        let even = |set: u8| set & 0b0101_0000 != 0;
+        assert_eq!(
+            all.choose(Direction::Up, 0b1111_0000, 1, even, |set| u32::from(set == 0b0001_0000)),
+            0b0100_0000
+        );
         all.count(Direction::Down, 0b0111_0000, false);
-        assert_eq!((all.load(Direction::Down, 4), all.choose(Direction::Up, 0, 4, None)), (0, 0));
+        assert_eq!((all.load(Direction::Down, 4), choose(&all, 0, 4)), (0, 0));
+    }
+
+    #[test]
+    fn class_6_has_three_timeslots_down_beside_the_middle_one_up() {
+        let class = MultislotClass::new(6).unwrap();
+        let beside = [4, 5, 6, 7].map(|slot| most_down(class, 0b1111_0000, 1 << slot));
+        assert_eq!(beside, [2, 3, 3, 2]);
+        assert!(permits(class, 0b0111_0000, 0) && permits(class, 0b0111_0000, 0b0010_0000));
+        assert!(!permits(class, 0b1111_0000, 0) && !permits(class, 0b0111_0000, 0b0001_0000));
     }
 }

@@ -108,7 +108,7 @@ impl Pcu {
         });
         let Some((_, tfi, usf)) = candidates.min() else { return USF_NOBODY };
         if let Some(tbf) = self.up.get_mut(usize::from(tfi)).and_then(Option::as_mut) {
-            self.time[Direction::Up as usize].charge(&mut tbf.account);
+            self.up_time.charge(&mut tbf.account);
         }
         self.expect(slot, at, Expected::Usf(tfi));
         usf
@@ -204,7 +204,7 @@ impl Pcu {
         let ends = self.ends_with_queue(tfi);
         let tbf = self.down.get_mut(usize::from(tfi))?.as_mut()?;
         let sent = tbf.next_block(ends)?;
-        self.time[Direction::Down as usize].charge(&mut tbf.account);
+        self.down_time.charge(&mut tbf.account);
         let wants_poll = tbf.wants_poll(every, sent.is_final);
         if let Some(count) = self.counts.data.get_mut(sent.kind as usize) {
             *count += 1;

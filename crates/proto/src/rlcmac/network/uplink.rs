@@ -1,9 +1,10 @@
 //! Uplink TBFs (44.060 clauses 7.1, 8.1.1 and 9.3): who may send, what came, and whose it is.
 
 use super::fair::{Account, Class};
-use super::resources::{Direction, slots};
+use super::resources::{Direction, most_down, permits, slots};
 use super::{Control, MARGIN, Pcu};
 use crate::rlcmac::block::UpBlock;
+use crate::rlcmac::multislot::MultislotClass;
 use crate::rlcmac::rlc::{Mode, Receiver, Report};
 use crate::rlcmac::signal::{To, Up, Usfs};
 use gannet_machine::time::{Duration, Instant};
@@ -73,6 +74,12 @@ impl UpTbf {
         Report { is_final: self.state == UpState::Finishing, ..self.receiver.report() }
     }
 
+    /// Its timeslots.
+    pub(super) fn slots(&self) -> u8 {
+        let slots = (0_u8..).zip(&self.usfs).filter(|(_, usf)| usf.is_some());
+        slots.fold(0, |set, (slot, _)| set | 1 << slot)
+    }
+
     fn slot(&self) -> Option<u8> {
         (0_u8..).zip(&self.usfs).find(|(_, usf)| usf.is_some()).map(|(slot, _)| slot)
     }
@@ -94,12 +101,18 @@ impl Pcu {
         })
     }
 
-    /// Makes an uplink TBF on a timeslot, or on it and its neighbours; `None` where the cell has no room for it.
-    pub(super) fn make_up(&mut self, anchor: Option<u8>, wanted: u8, tlli: Option<Tlli>) -> Option<u8> {
+    /// Makes an uplink TBF; `None` where the cell has no room for it. A mobile that is known gets what goes beside its downlink TBF.
+    pub(super) fn make_up(&mut self, wanted: u8, tlli: Option<Tlli>) -> Option<u8> {
         let per_pdch = self.config.tbfs_per_pdch_max;
-        let free = slots(self.config.pdchs).filter(|slot| self.resources.has_usf(*slot, per_pdch));
+        let pdchs = self.config.pdchs;
+        let free = slots(pdchs).filter(|slot| self.resources.has_usf(*slot, per_pdch));
         let free = free.fold(0, |set, slot| set | 1 << slot);
-        let set = self.resources.choose(Direction::Up, free, wanted, anchor);
+        let mobile = tlli.and_then(|tlli| self.by_tlli.get(&tlli)).copied();
+        let class = mobile.map_or(self.config.multislot_class, |mobile| self.class_of(mobile));
+        let down = mobile.map_or(0, |mobile| self.down_set_of(mobile));
+        // Without a downlink TBF, such that most timeslots can follow downlink.
+        let narrow = |up| u32::from(u8::MAX) - most_down(class, pdchs, up);
+        let set = self.resources.choose(Direction::Up, free, wanted, |up| permits(class, down, up), narrow);
         if set == 0 {
             return None;
         }
@@ -116,7 +129,7 @@ impl Pcu {
             usfs,
             tlli,
             receiver: Receiver::new(Mode::Acknowledged),
-            account: self.time[Direction::Up as usize].open(Class::Weighted(1)),
+            account: self.up_time.open(Class::Weighted(1)),
             deadlines: Deadlines::default(),
             n3101: 0,
             n3103: 0,
@@ -130,16 +143,20 @@ impl Pcu {
     }
 
     /// A mobile asks for an uplink TBF with a PACKET RESOURCE REQUEST (44.060 clause 7.1.3).
-    pub(super) fn asked_for_uplink(&mut self, now: Instant, slot: u8, tlli: Tlli, _multislot_class: u8) {
-        self.grant_uplink(now, slot, To::Tlli(tlli), tlli);
+    pub(super) fn asked_for_uplink(&mut self, slot: u8, tlli: Tlli, multislot_class: u8) {
+        let mobile = self.by_tlli.get(&tlli).copied();
+        if let Some(context) = mobile.and_then(|mobile| self.contexts.get_mut(&mobile)) {
+            context.multislot = MultislotClass::new(multislot_class);
+        }
+        self.grant_uplink(slot, To::Tlli(tlli), tlli);
         self.has_accessed(tlli);
     }
 
     /// Gives an uplink TBF to a mobile that listens to a timeslot, or refuses it.
-    pub(super) fn grant_uplink(&mut self, _now: Instant, slot: u8, to: To, tlli: Tlli) {
+    pub(super) fn grant_uplink(&mut self, slot: u8, to: To, tlli: Tlli) {
         self.drop_up_of(tlli);
         let wanted = self.config.uplink_slots;
-        match self.make_up(Some(slot), wanted, Some(tlli)) {
+        match self.make_up(wanted, Some(tlli)) {
             Some(tfi) => self.say(slot, Control::UplinkAssignment { to, tfi }),
             None => self.say(slot, Control::AccessReject { to }),
         }
@@ -186,7 +203,6 @@ impl Pcu {
     /// An RLC data block.
     pub(super) fn data(
         &mut self,
-        _now: Instant,
         slot: u8,
         header: &UplinkHeader,
         body: &Body,
@@ -290,5 +306,9 @@ impl Pcu {
         for stranded in self.forget_up(tfi) {
             self.retry_on_ccch(stranded);
         }
+        if let Some(mobile) = tbf.tlli.and_then(|tlli| self.by_tlli.get(&tlli)).copied() {
+            self.widen_down(mobile);
+        }
+        self.feed_starving();
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Kind;
 use core::ops::AddAssign;
+use gannet_wire::rlcmac::coding::HEADER_LEN;
 
 /// Of a [`super::Sender`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,6 +44,19 @@ impl SenderCounts {
     #[must_use]
     pub const fn sent_again(&self) -> u64 {
         self.needed + self.repeated + self.premature_stalled + self.premature_idle
+    }
+
+    /// Octets of MAC and RLC headers of all blocks that were sent.
+    #[must_use]
+    pub const fn header_octets(&self) -> u64 {
+        self.sent() * HEADER_LEN as u64
+    }
+
+    /// Octets of headers and data fields of all blocks that were sent: everything but spare bits.
+    #[must_use]
+    pub const fn air_octets(&self) -> u64 {
+        let new = self.ll_pdu_octets + self.indicator_octets + self.tlli_octets + self.filler_octets;
+        self.header_octets() + new + self.again_octets
     }
 
     /// Blocks of one kind.

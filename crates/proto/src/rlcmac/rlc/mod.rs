@@ -10,7 +10,8 @@
 //!
 //! * sent = new + sent again ([`SenderCounts::sent`])
 //! * sent = lost on the channel + accepted + duplicates + refused ([`ReceiverCounts::arrived`])
-//! * new = acknowledged + outstanding (acknowledged mode)
+//! * new = acknowledged + not acknowledged yet ([`Sender::unacknowledged`], acknowledged mode)
+//! * new = accepted + missing (unacknowledged mode, when the final block has come)
 //!
 //! and in octets of data fields: LL-PDUs + length indicators + TLLIs + filler = the fields of the new blocks.
 

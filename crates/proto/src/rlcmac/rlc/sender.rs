@@ -174,10 +174,16 @@ impl<P: LlPdu> Sender<P> {
         self.waiting
     }
 
-    /// Blocks that are sent and not acknowledged, those behind them in the window included: V(S) - V(A).
+    /// Blocks from the oldest that is not acknowledged to the newest that was sent: V(S) - V(A).
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.blocks.len()
+    }
+
+    /// Blocks among them that are not acknowledged.
+    #[must_use]
+    pub fn unacknowledged(&self) -> usize {
+        self.blocks.iter().filter(|block| block.state != State::Acked).count()
     }
 
     /// V(S): the BSN of the next new block.

@@ -1,0 +1,105 @@
+//! Mobiles and what waits for them downlink.
+
+use super::Pcu;
+use super::fair::Class;
+use crate::rlcmac::custody::LlPdu;
+use crate::rlcmac::multislot::MultislotClass;
+use gannet_wire::id::Tlli;
+use std::collections::VecDeque;
+
+/// A mobile with something to receive.
+#[derive(Debug, Default)]
+pub(super) struct Context {
+    /// The TLLI used last, and the one before.
+    pub(super) tllis: [Option<Tlli>; 2],
+    pub(super) queue: VecDeque<LlPdu>,
+    /// Its multislot class, where it has said one.
+    pub(super) multislot: Option<MultislotClass>,
+    /// What its LL-PDUs are worth.
+    pub(super) class: Option<Class>,
+    /// The TFI of its downlink TBF.
+    pub(super) down: Option<u8>,
+    /// Times that it was sought for nothing.
+    pub(super) failures: u8,
+}
+
+impl Pcu {
+    /// Takes an LL-PDU for a mobile.
+    ///
+    /// # Errors
+    /// The LL-PDU, where it is new and the cell's queue has no room for it.
+    pub fn request(&mut self, pdu: LlPdu, class: Class, is_new: bool) -> Result<(), LlPdu> {
+        let octets = pdu.frame.len() as u64;
+        if is_new && self.waiting().1 + octets > self.config.queue_octets {
+            return Err(pdu);
+        }
+        let mobile = pdu.mobile;
+        self.waiting.0 += 1;
+        self.waiting.1 += octets;
+        self.learn(mobile, pdu.tlli);
+        let context = self.contexts.entry(mobile).or_default();
+        context.class = Some(class);
+        context.queue.push_back(pdu);
+        if let Some(tbf) = context.down.and_then(|tfi| self.down.get_mut(usize::from(tfi))?.as_mut()) {
+            tbf.account.set_class(class);
+        }
+        self.serve_mobile(mobile);
+        Ok(())
+    }
+
+    /// A mobile is known by this TLLI, and by the one before.
+    fn learn(&mut self, mobile: u32, tlli: Tlli) {
+        let context = self.contexts.entry(mobile).or_default();
+        let [current, former] = context.tllis;
+        if current == Some(tlli) {
+            return;
+        }
+        context.tllis = [Some(tlli), current];
+        if let Some(former) = former.filter(|former| *former != tlli)
+            && self.by_tlli.get(&former) == Some(&mobile)
+        {
+            self.by_tlli.remove(&former);
+        }
+        self.by_tlli.insert(tlli, mobile);
+    }
+
+    /// Takes the LL-PDUs of a mobile, or of all, of which nothing was sent, in their order.
+    pub fn take_waiting(&mut self, mobile: Option<u32>, mut out: impl FnMut(LlPdu)) {
+        let mut mobiles: Vec<u32> = self.contexts.keys().copied().collect();
+        mobiles.retain(|other| mobile.is_none_or(|mobile| mobile == *other));
+        mobiles.sort_unstable();
+        for mobile in mobiles {
+            let Some(context) = self.contexts.get_mut(&mobile) else { continue };
+            let tbf = context.down.and_then(|tfi| self.down.get_mut(usize::from(tfi))?.as_mut());
+            if let Some(tbf) = tbf {
+                tbf.take_unsent(&mut out);
+            }
+            for pdu in context.queue.drain(..) {
+                self.waiting.0 -= 1;
+                self.waiting.1 -= pdu.frame.len() as u64;
+                out(pdu);
+            }
+        }
+    }
+
+    /// A mobile has left the cell: takes all of its LL-PDUs that have not arrived, in their order. Its TBFs are over.
+    pub fn forget_mobile(&mut self, mobile: u32, mut out: impl FnMut(LlPdu)) {
+        self.starving.retain(|other| *other != mobile);
+        while let Some(tfi) = self.down_of(mobile) {
+            self.take_back(tfi);
+            self.free_down(tfi);
+        }
+        while let Some((tfi, _)) = self.up_of(mobile) {
+            self.free_up(tfi);
+        }
+        // What these TBFs stranded is the mobile's own, and waits here.
+        self.take_waiting(Some(mobile), &mut out);
+        if let Some(context) = self.contexts.remove(&mobile) {
+            for tlli in context.tllis.into_iter().flatten() {
+                if self.by_tlli.get(&tlli) == Some(&mobile) {
+                    self.by_tlli.remove(&tlli);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! RLC data blocks.
+#![no_main]
+#![allow(dead_code, reason = "each target has one entry of many")]
+
+#[path = "../entries.rs"]
+mod entries;
+
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| entries::rlc_data(octets));
