@@ -88,7 +88,7 @@ fn expected(packet: &[u8]) -> Vec<String> {
         source.ip().to_string(),
         destination.ip().to_string(),
         packet.len().to_string(),
-        "True".to_owned(),
+        "1".to_owned(),
         "1".to_owned(),
         source.port().to_string(),
         destination.port().to_string(),
@@ -117,7 +117,9 @@ fn every_field() {
         let mut capture = Capture::new();
         packets.iter().for_each(|packet| capture.add_packet(packet));
         let rows = capture.dissect(&OPTIONS, &FIELDS);
-        for (packet, row) in packets.iter().zip(rows) {
+        for (packet, mut row) in packets.iter().zip(rows) {
+            // A flag is a number or a word, by the version of tshark.
+            row[3] = row[3].replace("True", "1");
             assert_eq!(row, expected(packet));
             let segment = Segment::parse(packet).unwrap();
             seen = seen.and(segment.flags);

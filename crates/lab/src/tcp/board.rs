@@ -56,6 +56,8 @@ pub struct Board {
     sacked: u32,
     lost: u32,
     again: u32,
+    /// How often a segment was taken for lost.
+    marked: u64,
     /// Without selective acknowledgements: duplicate acknowledgements, each a segment that has arrived.
     duplicates: u32,
     foremost: u64,
@@ -89,6 +91,12 @@ impl Board {
     #[must_use]
     pub const fn lost(&self) -> u32 {
         self.lost
+    }
+
+    /// How often a segment was taken for lost, since the beginning.
+    #[must_use]
+    pub const fn marked(&self) -> u64 {
+        self.marked
     }
 
     /// Segments on their way (RFC 6675, `pipe`, in segments).
@@ -251,6 +259,7 @@ impl Board {
         {
             segment.lost = true;
             self.lost += 1;
+            self.marked += 1;
         }
     }
 
@@ -266,6 +275,7 @@ impl Board {
             } else if !segment.lost && (segments >= dupthresh || octets > most) {
                 segment.lost = true;
                 self.lost += 1;
+                self.marked += 1;
             }
         }
     }
@@ -277,6 +287,7 @@ impl Board {
             if !segment.lost && !segment.sacked {
                 segment.lost = true;
                 self.lost += 1;
+                self.marked += 1;
             }
         }
     }
@@ -294,6 +305,7 @@ impl Board {
             let until = segment.at + (rtt + window);
             if until <= now {
                 self.lost += u32::from(!segment.lost);
+                self.marked += 1;
                 self.again -= u32::from(segment.again);
                 (segment.lost, segment.again) = (true, false);
             } else {
@@ -319,6 +331,7 @@ impl Board {
                 continue;
             }
             self.lost += u32::from(!segment.lost);
+            self.marked += u64::from(!segment.lost || segment.again);
             self.again -= u32::from(segment.again);
             (segment.lost, segment.again) = (true, false);
         }

@@ -272,7 +272,7 @@ impl Sender {
         let is_duplicate = !moved && ack.bare && ack.edge == self.edge && !self.board.is_empty();
         self.only_new = false;
         self.take_edge(ack, moved);
-        let (peak, lost) = (self.board.len(), self.board.lost());
+        let (peak, marked) = (self.board.len(), self.board.marked());
         let news = self.board.acknowledge(ack.number, ack.blocks, now, self.timeout.shortest());
         if moved {
             self.advance(ack.number, now);
@@ -290,7 +290,7 @@ impl Sender {
             self.board.duplicate();
         }
         self.detect(now);
-        let more_lost = self.board.lost() > lost;
+        let more_lost = self.board.marked() > marked;
         // Without selective acknowledgements each duplicate is a segment that has arrived.
         let delivered = if self.sack { news.delivered } else { news.acked.max(u32::from(is_duplicate)) };
         let is_duplicate = if self.sack { news.sacked > 0 && !moved } else { is_duplicate };
@@ -401,6 +401,8 @@ impl Sender {
             self.window.end_recovery();
             self.phase = Phase::Open;
             self.before = None;
+            // What was lost behind the point is the next recovery, before anything leaves.
+            self.in_open(delivered);
             return;
         }
         if !self.sack && moved {

@@ -9,6 +9,8 @@ const UNKNOWN: u32 = u32::MAX;
 const CUBIC_BETA: f64 = 0.7;
 /// RFC 9438 clause 5, in segments by s³.
 const CUBIC_C: f64 = 0.4;
+/// A pace lasts so long where the window is the same.
+const CUBIC_PAUSE: Duration = Duration::from_micros(31_250);
 
 /// The window of one connection.
 #[derive(Debug, Clone)]
@@ -27,13 +29,26 @@ pub struct Window {
     recovery: Recovery,
 }
 
-/// Of RFC 9438.
+/// Of RFC 9438, in whole segments as Linux counts them.
 #[derive(Debug, Clone, Default)]
 struct Cubic {
     w_max: f64,
-    /// The epoch: since when, the time to `w_max` in s, and the plateau.
-    epoch: Option<(Instant, f64, f64)>,
-    w_est: f64,
+    epoch: Option<Epoch>,
+}
+
+/// From one loss to the next.
+#[derive(Debug, Clone, Copy)]
+struct Epoch {
+    since: Instant,
+    /// The time to the plateau in s, and the plateau in segments.
+    k: f64,
+    plateau: f64,
+    /// The window of Reno, and what was acknowledged since it grew.
+    w_est: u32,
+    acked: u32,
+    /// When the pace was computed, for which window, and the pace: acknowledged segments for a segment more.
+    computed: Option<(Instant, u32)>,
+    pace: u32,
 }
 
 /// A reduction under way.
@@ -83,12 +98,14 @@ impl Window {
             Growth::Reno => self.cwnd,
             Growth::Cubic => self.cubic.each(self.cwnd, acked, now, round_trip),
         };
-        self.count += acked;
-        // A window that grew faster has left more than one step.
-        while self.count >= each {
-            self.count -= each;
+        // What was gathered at a slower pace brings one segment, not a burst.
+        if self.count >= each {
+            self.count = 0;
             self.cwnd += 1;
         }
+        self.count += acked;
+        self.cwnd += self.count / each;
+        self.count %= each;
     }
 
     /// What is left after a loss, of this window or of what is in flight (RFC 5681 equation 4, RFC 9438 clause 4.6).
@@ -180,31 +197,24 @@ impl Window {
 impl Cubic {
     /// After how many acknowledged segments the window grows by one (RFC 9438 clauses 4.2 to 4.5).
     fn each(&mut self, cwnd: u32, acked: u32, now: Instant, round_trip: Duration) -> u32 {
-        let segments = f64::from(cwnd);
-        let (since, k, plateau) = *self.epoch.get_or_insert_with(|| {
-            self.w_est = segments;
-            if segments < self.w_max {
-                (now, ((self.w_max - segments) / CUBIC_C).cbrt(), self.w_max)
-            } else {
-                (now, 0.0, segments)
-            }
+        let (w_max, segments) = (self.w_max, f64::from(cwnd));
+        let is_below = segments < w_max;
+        let epoch = self.epoch.get_or_insert(Epoch {
+            since: now,
+            k: if is_below { ((w_max - segments) / CUBIC_C).cbrt() } else { 0.0 },
+            plateau: if is_below { w_max } else { segments },
+            w_est: cwnd,
+            acked: 0,
+            computed: None,
+            pace: cwnd,
         });
-        let t = (now.since(since) + round_trip).as_secs_f64() - k;
-        let target = (plateau + CUBIC_C * t * t * t).clamp(segments, 1.5 * segments);
-        // What Reno would have: its step is that which gives the same mean window with this reduction.
-        let alpha =
-            if self.w_est >= self.w_max { 1.0 } else { 3.0 * (1.0 - CUBIC_BETA) / (1.0 + CUBIC_BETA) };
-        self.w_est += alpha * f64::from(acked) / segments;
-        let target = target.max(self.w_est);
-        // On the plateau a window of acknowledgements brings a hundredth of a segment.
-        let each = segments / (target - segments).max(0.01);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "bounded by the line itself"
-        )]
-        let each = each.clamp(2.0, 1e9) as u32;
-        each
+        epoch.acked += acked;
+        let is_new = |(at, of): (Instant, u32)| of != cwnd || now.since(at) > CUBIC_PAUSE;
+        if epoch.computed.is_none_or(is_new) {
+            epoch.computed = Some((now, cwnd));
+            epoch.pace = epoch.compute(cwnd, now, round_trip, w_max == 0.0);
+        }
+        epoch.pace
     }
 
     /// RFC 9438 clauses 4.6 and 4.7.
@@ -216,6 +226,32 @@ impl Cubic {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "less than cwnd")]
         let left = (segments * CUBIC_BETA) as u32;
         left.max(2)
+    }
+}
+
+impl Epoch {
+    fn compute(&mut self, cwnd: u32, now: Instant, round_trip: Duration, is_first: bool) -> u32 {
+        let segments = f64::from(cwnd);
+        let t = (now.since(self.since) + round_trip).as_secs_f64() - self.k;
+        let ahead = self.plateau + (CUBIC_C * t * t * t).trunc() - segments;
+        // On the plateau a hundred windows of acknowledgements bring a segment.
+        let cubic = if ahead >= 1.0 { segments / ahead } else { 100.0 * segments };
+        // Before any loss the bandwidth is unknown.
+        let cubic = if is_first { cubic.min(20.0) } else { cubic };
+        // What Reno would have with this reduction: a segment for 15/8 windows, 3 (1 − 0.7) / (1 + 0.7) = 8/15.
+        let step = (cwnd * 15 / 8).max(1);
+        while self.acked > step {
+            self.acked -= step;
+            self.w_est += 1;
+        }
+        let reno = if self.w_est > cwnd { segments / f64::from(self.w_est - cwnd) } else { cubic };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "bounded by the line itself"
+        )]
+        let pace = cubic.min(reno).clamp(2.0, 1e9) as u32;
+        pace
     }
 }
 
@@ -315,8 +351,8 @@ mod tests {
         };
         let growth: Vec<u32> = (1..=60).map(|tenth| at(tenth * 100)).collect();
         let reached = growth.iter().position(|cwnd| *cwnd >= 99).unwrap();
-        // W(t) is 99 at K − (1 / 0.4)^(1/3) = 2.9 s, less a round trip; at K it is 100.
-        assert!((25..=30).contains(&reached), "{growth:?}");
+        // In whole segments W(t) is 99 at K − (2 / 0.4)^(1/3) = 2.5 s, less a round trip; from 2.9 s on it is 100.
+        assert!((23..=31).contains(&reached), "{growth:?}");
         assert_eq!(growth[41], 100);
         assert!(growth.windows(2).all(|pair| pair[0] <= pair[1]));
         let (first, middle) = (growth[9] - growth[0], growth[39] - growth[30]);

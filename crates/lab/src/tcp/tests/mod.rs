@@ -22,7 +22,7 @@ fn path_of(config: &Config) -> Path {
     Path::new([config, config], [profile(); 2], 5, [u32::MAX - 20, 7])
 }
 
-/// Loses the frames of these numbers, from 0.
+/// The same, with random losses.
 fn lossy(share: f64) -> Profile {
     Profile { loss: Loss::Random(share), ..profile() }
 }

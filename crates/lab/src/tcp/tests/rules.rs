@@ -215,7 +215,7 @@ fn several_losses_of_a_window() {
             Point::Sent(..) | Point::Acknowledged(_) => None,
         });
         let first = times.next().unwrap();
-        times.last().unwrap().since(first)
+        times.next_back().unwrap().since(first)
     };
     // Two round trips of 100 ms, and within one.
     assert_eq!(span(&slow), Duration::from_millis(200));
