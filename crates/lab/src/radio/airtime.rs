@@ -223,6 +223,7 @@ pub fn radio(coding: CodingScheme, down: u32, up: u32) -> Option<RlcMacConfig> {
         uplink_slots: u8::try_from(up).unwrap_or(u8::MAX),
         // One phase gives one timeslot.
         force_two_phase: up > 1,
+        multislot_class: class,
         ..NetworkConfig::new(pdchs, coding)
     };
     let mut radio = RlcMacConfig::new(network);

@@ -35,8 +35,9 @@ const MOBILE_OCTETS: usize = 200_000;
 pub const HOST: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 const HOST_PORT: u16 = 5201;
 const MOBILE_PORT: u16 = 40_000;
-/// By then all contexts are active, in seconds after the last mobile was told to begin.
-const ACTIVE_S: u64 = 20;
+/// By then all contexts are active, in seconds after the last mobile was told to begin, also where the air loses much: procedures
+/// are repeated after 15 s and more.
+const ACTIVE_S: u64 = 300;
 /// Octets that a sender is given at a time.
 const PART_OCTETS: u64 = 65_536;
 
@@ -201,7 +202,12 @@ impl World {
             let qos = setup.qos.get(mobile as usize).copied();
             self.gprs.order_ms(MsCommand::Activate { mobile, nsapi: NSAPI, apn: None, qos, address: None });
         }
-        self.run_until(self.gprs.now + Duration::from_secs(ACTIVE_S));
+        let latest = self.gprs.now + Duration::from_secs(ACTIVE_S);
+        while self.gprs.now < latest && self.addresses.iter().any(Option::is_none) {
+            self.run_until(self.gprs.now + Duration::from_secs(1));
+        }
+        // LLC agrees on N201-U.
+        self.run_until(self.gprs.now + Duration::from_secs(10));
         match self.addresses.iter().position(Option::is_none) {
             Some(mobile) => Err(format!("the context of mobile {mobile} did not become active")),
             None => Ok(()),
