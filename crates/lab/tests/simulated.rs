@@ -74,5 +74,5 @@ fn radio_share_is_as_it_was() {
 
 #[test]
 fn radio_ber_is_as_it_was() {
-    is_true("radio-ber", radio::ber::run);
+    holds("radio-ber", radio::ber::run);
 }

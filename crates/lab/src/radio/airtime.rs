@@ -44,7 +44,7 @@ pub struct Snapshot {
     /// Uplink data blocks that the mobiles sent, by kind.
     sent_up: [u64; 5],
     ll_pdu_octets: [u64; 2],
-    /// Of all connections of a direction: octets of their streams and of their N-PDUs.
+    /// Of a direction: octets of the streams, with packets that belong to none in whole, and octets of all N-PDUs.
     streams: [(u64, u64); 2],
 }
 
@@ -61,7 +61,9 @@ impl Snapshot {
         let arrived = |way| world.probe.ledger(way).arrived_octets;
         let streams = |way| {
             let of = world.connections.iter().filter(move |connection| connection.way == way);
-            of.fold((0, 0), |sum, of| (sum.0 + of.came(), sum.1 + of.n_pdu_octets))
+            let [down, up] = world.other_octets;
+            let others = if way == Way::Downlink { down } else { up };
+            of.fold((others, others), |sum, of| (sum.0 + of.came(), sum.1 + of.n_pdu_octets))
         };
         Self {
             at: world.gprs.now,
@@ -77,7 +79,7 @@ impl Snapshot {
 /// Parts of the airtime of one direction; they add up to one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Airtime {
-    /// Octets of the streams.
+    /// Octets of the streams; packets that belong to none in whole.
     pub payload: f64,
     /// Headers of IP and TCP, and N-PDUs that carry nothing new.
     pub ip: f64,

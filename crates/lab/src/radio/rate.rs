@@ -45,9 +45,9 @@ struct Measured {
 
 const fn span(size: Size) -> Duration {
     Duration::from_millis(match size {
-        Size::Quick => 48_000,
-        Size::Normal => 240_000,
-        Size::Full => 960_000,
+        Size::Quick => 240_000,
+        Size::Normal => 1_200_000,
+        Size::Full => 7_200_000,
     })
 }
 

@@ -89,6 +89,8 @@ pub struct World {
     pub connections: Vec<Connection>,
     /// N-PDUs that belong to no connection: when each came, its mobile (`None` at the host), and its octets.
     pub others: VecDeque<(Instant, Option<u32>, Vec<u8>)>,
+    /// Their octets, of all that came downlink and uplink.
+    pub other_octets: [u64; 2],
     addresses: Vec<Option<Ipv4Addr>>,
     frames: usize,
 }
@@ -97,16 +99,7 @@ impl Setup {
     /// One cell whose queues hold more than the windows of its connections.
     #[must_use]
     pub const fn one_cell(radio: RlcMacConfig, mobiles: u32, n201_u: u16, seed: u64) -> Self {
-        Self {
-            radio,
-            cells: 1,
-            mobiles,
-            n201_u,
-            buffer_octets: 100_000,
-            leak: 1.0,
-            qos: Vec::new(),
-            seed,
-        }
+        Self { radio, cells: 1, mobiles, n201_u, buffer_octets: 100_000, leak: 1.0, qos: Vec::new(), seed }
     }
 
     /// R, in bit/s.
@@ -175,6 +168,15 @@ impl World {
     /// # Errors
     /// A sentence, where a node refuses its configuration or a context does not become active.
     pub fn new(setup: &Setup) -> Result<Self, String> {
+        let world = Self::try_new(setup)?;
+        world.ok_or_else(|| "the context of a mobile did not become active".to_owned())
+    }
+
+    /// The same; `None` where a context does not become active, as the air loses too much.
+    ///
+    /// # Errors
+    /// A sentence, where a node refuses its configuration.
+    pub fn try_new(setup: &Setup) -> Result<Option<Self>, String> {
         let config = config(setup);
         let (bss, frames) = (config.bss.clone(), config.frames);
         let mut radio = setup.radio;
@@ -186,13 +188,20 @@ impl World {
         let dice = Rng::seeded(setup.seed ^ 0x7ad1_0000_0000);
         gprs.bss = Driven::new(bss, Quiet::default(), dice, gprs.frames.clone());
         let addresses = vec![None; setup.mobiles as usize];
-        let mut world =
-            Self { gprs, probe, connections: Vec::new(), others: VecDeque::new(), addresses, frames };
-        world.activate(setup)?;
-        Ok(world)
+        let mut world = Self {
+            gprs,
+            probe,
+            connections: Vec::new(),
+            others: VecDeque::new(),
+            other_octets: [0; 2],
+            addresses,
+            frames,
+        };
+        Ok(world.activate(setup).then_some(world))
     }
 
-    fn activate(&mut self, setup: &Setup) -> Result<(), String> {
+    /// True where all contexts have become active.
+    fn activate(&mut self, setup: &Setup) -> bool {
         self.gprs.start();
         self.run_until(Instant::ZERO + Duration::from_secs(5));
         for mobile in 0..setup.mobiles {
@@ -208,10 +217,7 @@ impl World {
         }
         // LLC agrees on N201-U.
         self.run_until(self.gprs.now + Duration::from_secs(10));
-        match self.addresses.iter().position(Option::is_none) {
-            Some(mobile) => Err(format!("the context of mobile {mobile} did not become active")),
-            None => Ok(()),
-        }
+        self.addresses.iter().all(Option::is_some)
     }
 
     /// The address of a mobile.
@@ -310,7 +316,11 @@ impl World {
                 connection.n_pdu_octets += if is_at_receiver { octets.len() as u64 } else { 0 };
                 connection.wrong += u64::from(end.receive(octets, now).is_err());
             }
-            None => self.others.push_back((now, mobile, octets.to_vec())),
+            None => {
+                let [down, up] = &mut self.other_octets;
+                *if mobile.is_some() { down } else { up } += octets.len() as u64;
+                self.others.push_back((now, mobile, octets.to_vec()));
+            }
         }
     }
 
