@@ -68,8 +68,8 @@ pub fn run(options: &Options) -> Result<Report, String> {
         while let Some(mobile) = due.pop_due(world.gprs.now) {
             due.push(world.gprs.now + gap(&mut rng), mobile);
             let Some(address) = world.address(mobile) else { continue };
-            world.from_host(&ipv4(HOST, address, PROTOCOL, &[0x5a; DOWN_OCTETS - 20]));
-            world.from_mobile(mobile, &ipv4(address, HOST, PROTOCOL, &[0xa5; UP_OCTETS - 20]));
+            world.host_sends(&ipv4(HOST, address, PROTOCOL, &[0x5a; DOWN_OCTETS - 20]));
+            world.mobile_sends(mobile, &ipv4(address, HOST, PROTOCOL, &[0xa5; UP_OCTETS - 20]));
         }
     }
     world.run_until(end);

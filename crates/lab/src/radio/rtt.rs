@@ -146,7 +146,7 @@ fn measure(mode: Mode, coding: CodingScheme, options: &Options) -> Result<Measur
         world.run_until(world.gprs.now + INTERVAL + Duration(rng.below(JITTER_NS)));
         drop(world.probe.take_marks());
         let sent = world.gprs.now;
-        world.from_mobile(0, &echo(address, HOST, number, false));
+        world.mobile_sends(0, &echo(address, HOST, number, false));
         let Some(came) = answer(&mut world, address, number) else {
             measured.lost += 1;
             continue;
@@ -166,7 +166,7 @@ fn answer(world: &mut World, address: Ipv4Addr, number: u16) -> Option<Instant> 
         world.run_until(step);
         while let Some((at, mobile, octets)) = world.others.pop_front() {
             if mobile.is_none() && octets == request {
-                world.from_host(&reply);
+                world.host_sends(&reply);
             } else if mobile.is_some() && octets == reply {
                 return Some(at);
             }

@@ -201,7 +201,7 @@ impl Share {
             let mut payload = now.0.to_be_bytes().to_vec();
             payload.resize(member.class.packet_octets - 20, 0);
             member.sent += u64::from(self.window.contains(&now));
-            self.world.from_host(&ipv4(HOST, address, PROTOCOL, &payload));
+            self.world.host_sends(&ipv4(HOST, address, PROTOCOL, &payload));
         }
     }
 

@@ -249,14 +249,14 @@ impl World {
     }
 
     /// An N-PDU from the host.
-    pub fn from_host(&mut self, octets: &[u8]) {
+    pub fn host_sends(&mut self, octets: &[u8]) {
         if let Some(frame) = self.gprs.frames.copy_of(octets) {
             self.gprs.internet(frame);
         }
     }
 
     /// An N-PDU from the host in a mobile.
-    pub fn from_mobile(&mut self, mobile: u32, octets: &[u8]) {
+    pub fn mobile_sends(&mut self, mobile: u32, octets: &[u8]) {
         self.gprs.inject(Node::Ms, ms::TUN, Peer::Slot(mobile), octets);
     }
 
@@ -339,8 +339,8 @@ impl World {
                 Way::Downlink => (from_sender, from_receiver),
                 Way::Uplink => (from_receiver, from_sender),
             };
-            host.iter().for_each(|packet| self.from_host(packet));
-            phone.iter().for_each(|packet| self.from_mobile(mobile, packet));
+            host.iter().for_each(|packet| self.host_sends(packet));
+            phone.iter().for_each(|packet| self.mobile_sends(mobile, packet));
         }
     }
 
