@@ -249,6 +249,42 @@ pub const ALL: &[Experiment] = &[
         run: crate::tcp_model::run,
     },
     Experiment {
+        name: "radio-rate",
+        description: "TCP over RLC/MAC by coding scheme, timeslots, direction and N201-U; where the airtime went",
+        purpose: "Shows what one TCP connection gets of the timeslots of a GPRS cell, beside the payload of the coding scheme \
+                  less headers, and for what every block was used: payload, headers, RLC control, retransmissions, nothing. \
+                  Virtual time.",
+        run: crate::radio::rate::run,
+    },
+    Experiment {
+        name: "radio-rtt",
+        description: "pings of 32 octets over RLC/MAC by how TBFs end, as a sum of named parts",
+        purpose: "Shows what a ping of 32 octets waits for in a GPRS cell that has nothing else to do: access, assignments, \
+                  blocks, network; with TBFs that end at once and with TBFs that stay. Virtual time.",
+        run: crate::radio::rtt::run,
+    },
+    Experiment {
+        name: "radio-share",
+        description: "ten mobiles of four traffic classes in one cell with RLC/MAC",
+        purpose: "Shows what conversational, streaming, interactive and background contexts get of one GPRS cell that cannot \
+                  carry what they are sent. Virtual time.",
+        run: crate::radio::share::run,
+    },
+    Experiment {
+        name: "radio-ber",
+        description: "TCP over RLC/MAC at a C/I of 6 to 25 dB, by coding scheme",
+        purpose: "Shows what one TCP connection gets of a GPRS cell by C/I and coding scheme, and how many blocks are sent again \
+                  for it. Virtual time.",
+        run: crate::radio::ber::run,
+    },
+    Experiment {
+        name: "radio-hour",
+        description: "how long a virtual hour of 8 cells with 200 mobiles takes on one core",
+        purpose: "Measures how long a virtual hour of eight GPRS cells with four PDCHs each and 200 mobiles takes on one core, \
+                  where half of the blocks are used.",
+        run: crate::radio::hour::run,
+    },
+    Experiment {
         name: "edge-buffsize",
         description: "an edge router's streams by BUFF_SIZE, the octets that a packet buffer counts",
         purpose: edge!(

@@ -29,6 +29,7 @@ pub mod losses;
 pub mod measure;
 pub mod mock_cipher;
 pub mod qos_cell;
+pub mod radio;
 pub mod report;
 mod settings;
 pub mod tcp;

@@ -108,6 +108,8 @@ pub struct MobileCounts {
     pub expiries: u64,
     /// LL-PDUs that were given up.
     pub given_up: u64,
+    /// Uplink data blocks sent, by [`super::rlc::Kind`] in the order of its `ALL`.
+    pub data: [u64; 5],
 }
 
 /// What a block reserves for a mobile.

@@ -139,6 +139,9 @@ impl Mac {
         let Some(sent) = tbf.sender.next_block(ending) else {
             return Some(UpBlock::Control(Up::Dummy { tlli: tbf.tlli }));
         };
+        if let Some(count) = self.counts.data.get_mut(sent.kind as usize) {
+            *count += 1;
+        }
         if tbf.is_contended && !self.deadlines.is_set(MobileTimer::T3166) {
             self.deadlines.set(MobileTimer::T3166, now + FIVE_SECONDS);
         }

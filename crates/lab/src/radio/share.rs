@@ -1,0 +1,321 @@
+//! Experiment `radio-share`: ten mobiles of four classes in one cell that cannot carry what they are sent.
+//!
+//! Two conversational and two streaming contexts get packets at their guaranteed rate. Three interactive and three background ones
+//! have a TCP connection each, which takes whatever it gets. The SGSN schedules by class up to the leak rate of the cell, and the PCU
+//! gives blocks to TBFs in turn.
+
+use super::airtime::{Airtime, HEADS, Snapshot, radio};
+use super::packet::ipv4;
+use super::world::{HOST, Setup, World};
+use super::{as_f64, conserved, tcp, verdict};
+use crate::measure::stats::Samples;
+use crate::report::{Cell, Options, Report, Size, Verdict, at_least, at_most, greatest, least};
+use gannet_machine::time::{Duration, Instant};
+use gannet_node::bss::radio::Way;
+use gannet_wire::l3::ie::{BitRate, QosProfile, QosR99, TrafficClass, bit_rate_code_kbps};
+use gannet_wire::rlcmac::coding::CodingScheme;
+use serde_json::json;
+use std::fmt::Write as _;
+
+/// For experiments (RFC 3692).
+const PROTOCOL: u8 = 253;
+const CODING: CodingScheme = CodingScheme::Cs2;
+const WARM_UP: Duration = Duration::from_secs(60);
+const COOL_DOWN: Duration = Duration::from_secs(120);
+const WINDOW_OCTETS: u32 = 8192;
+/// Bmax: what the cell sends in two thirds of a second.
+const BUFFER_OCTETS: u64 = 4000;
+/// R is less than the PDCHs carry, as headers, control and assignments take the rest.
+const LEAK: f64 = 0.85;
+
+/// One of four.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Class {
+    name: &'static str,
+    traffic: TrafficClass,
+    /// 0 for none: then it has a TCP connection.
+    guaranteed_kbps: u32,
+    /// Octets of its packets, where it has no TCP.
+    packet_octets: usize,
+    mobiles: u32,
+}
+
+const CLASSES: [Class; 4] = [
+    Class {
+        name: "conversational",
+        traffic: TrafficClass::CONVERSATIONAL,
+        guaranteed_kbps: 4,
+        packet_octets: 100,
+        mobiles: 2,
+    },
+    Class {
+        name: "streaming",
+        traffic: TrafficClass::STREAMING,
+        guaranteed_kbps: 6,
+        packet_octets: 490,
+        mobiles: 2,
+    },
+    Class {
+        name: "interactive",
+        traffic: TrafficClass::INTERACTIVE,
+        guaranteed_kbps: 0,
+        packet_octets: 0,
+        mobiles: 3,
+    },
+    Class {
+        name: "background",
+        traffic: TrafficClass::BACKGROUND,
+        guaranteed_kbps: 0,
+        packet_octets: 0,
+        mobiles: 3,
+    },
+];
+
+impl Class {
+    fn profile(&self) -> QosProfile {
+        let r99 = QosR99 {
+            traffic_class: self.traffic,
+            delivery_order: 2,
+            erroneous_sdus: 3,
+            max_sdu: 150,
+            mbr_up: bit_rate_code_kbps(64),
+            mbr_down: BitRate::from_kbps(64),
+            residual_ber: 7,
+            sdu_error_ratio: 4,
+            transfer_delay: 10,
+            handling_priority: u8::from(self.traffic == TrafficClass::INTERACTIVE),
+            gbr_up: bit_rate_code_kbps(self.guaranteed_kbps),
+            gbr_down: BitRate::from_kbps(self.guaranteed_kbps),
+            signalling: None,
+        };
+        QosProfile { r99: Some(r99), ..QosProfile::BEST_EFFORT }
+    }
+
+    /// From one packet to the next.
+    fn interval(&self) -> Option<Duration> {
+        let bits = as_f64(self.packet_octets as u64 * 8);
+        let ns = bits * 1e6 / f64::from(self.guaranteed_kbps);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some seconds")]
+        let interval = Duration(ns as u64);
+        (self.guaranteed_kbps > 0).then_some(interval)
+    }
+}
+
+/// The class of each mobile.
+fn members() -> Vec<Class> {
+    CLASSES.iter().flat_map(|class| (0..class.mobiles).map(|_| *class)).collect()
+}
+
+/// A mobile and what it got.
+#[derive(Debug)]
+struct Member {
+    class: Class,
+    next: Option<Instant>,
+    sent: u64,
+    octets: u64,
+    /// In milliseconds.
+    delays: Samples,
+}
+
+const fn span(size: Size) -> Duration {
+    Duration::from_secs(match size {
+        Size::Quick => 60,
+        Size::Normal => 600,
+        Size::Full => 3600,
+    })
+}
+
+struct Share {
+    world: World,
+    members: Vec<Member>,
+    window: core::ops::Range<Instant>,
+}
+
+impl Share {
+    fn new(options: &Options) -> Result<Self, String> {
+        let classes = members();
+        let mobiles = u32::try_from(classes.len()).unwrap_or(u32::MAX);
+        let mut radio = radio(CODING, 3, 1).ok_or("no multislot class has 3 + 1 timeslots")?;
+        radio.network.pdchs = super::airtime::last_slots(4);
+        let qos = classes.iter().map(Class::profile).collect();
+        let one = Setup::one_cell(radio, mobiles, 500, options.seed);
+        let world = World::new(&Setup { buffer_octets: BUFFER_OCTETS, leak: LEAK, qos, ..one })?;
+        let begin = world.gprs.now + WARM_UP;
+        let member = |class: Class| Member {
+            class,
+            next: class.interval().map(|interval| world.gprs.now + interval),
+            sent: 0,
+            octets: 0,
+            delays: Samples::NONE,
+        };
+        let members = classes.into_iter().map(member).collect();
+        Ok(Self { world, members, window: begin..begin + span(options.size) })
+    }
+
+    /// Sends until the end of the window.
+    fn run(&mut self) -> Airtime {
+        for (mobile, member) in (0..).zip(&self.members) {
+            if member.next.is_none() {
+                self.world.connect(mobile, Way::Downlink, &tcp(WINDOW_OCTETS));
+            }
+        }
+        self.until(self.window.start);
+        let mobiles = u32::try_from(self.members.len()).unwrap_or(u32::MAX);
+        let before = Snapshot::of(&self.world, mobiles);
+        let came_before = self.came();
+        self.until(self.window.end);
+        let after = Snapshot::of(&self.world, mobiles);
+        let came = self.came();
+        let tcp = self.members.iter_mut().filter(|member| member.class.guaranteed_kbps == 0);
+        for (member, (before, after)) in tcp.zip(came_before.iter().zip(&came)) {
+            member.octets = after - before;
+        }
+        Airtime::between(&before, &after, Way::Downlink, CODING, 4)
+    }
+
+    fn came(&self) -> Vec<u64> {
+        self.world.connections.iter().map(super::world::Connection::came).collect()
+    }
+
+    fn until(&mut self, end: Instant) {
+        loop {
+            let next = self.members.iter().filter_map(|member| member.next).min();
+            let Some(next) = next.filter(|next| *next < end) else { break };
+            self.world.run_until(next);
+            self.take();
+            self.send();
+        }
+        self.world.run_until(end);
+        self.take();
+    }
+
+    fn send(&mut self) {
+        let now = self.world.gprs.now;
+        for (mobile, member) in (0..).zip(&mut self.members) {
+            let Some(interval) = member.class.interval() else { continue };
+            if member.next.is_none_or(|next| next > now) {
+                continue;
+            }
+            member.next = Some(now + interval);
+            let Some(address) = self.world.address(mobile) else { continue };
+            let mut payload = now.0.to_be_bytes().to_vec();
+            payload.resize(member.class.packet_octets - 20, 0);
+            member.sent += u64::from(self.window.contains(&now));
+            self.world.host_sends(&ipv4(HOST, address, PROTOCOL, &payload));
+        }
+    }
+
+    fn take(&mut self) {
+        while let Some((at, mobile, octets)) = self.world.others.pop_front() {
+            let member = mobile.and_then(|mobile| self.members.get_mut(mobile as usize));
+            let sent = octets.get(20..).and_then(|octets| octets.first_chunk());
+            let sent = sent.map(|octets| Instant(u64::from_be_bytes(*octets)));
+            let (Some(member), Some(sent)) = (member, sent) else { continue };
+            if self.window.contains(&at) {
+                member.octets += octets.len() as u64;
+            }
+            if self.window.contains(&sent) {
+                member.delays.push(as_f64(at.since(sent).0) / 1e6);
+            }
+        }
+    }
+}
+
+/// Rates of a class in kbit/s.
+fn rates(members: &[Member], class: &Class, span_s: f64) -> Vec<f64> {
+    let of = members.iter().filter(|member| member.class == *class);
+    of.map(|member| as_f64(member.octets) * 8.0 / span_s / 1000.0).collect()
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// Where the world cannot be set up.
+pub fn run(options: &Options) -> Result<Report, String> {
+    let mut share = Share::new(options)?;
+    let airtime = share.run();
+    // What was sent last may still come.
+    share.world.run_until(share.world.gprs.now + COOL_DOWN);
+    share.take();
+    let faults = share.world.close(COOL_DOWN);
+    let members = share.members;
+    let mut report = Report::simulated("radio-share", options);
+    report.parameter(
+        "cell",
+        format!(
+            "4 PDCHs, {CODING}, TBFs of 3 + 1 timeslots; R {LEAK} of the payload, Bmax {BUFFER_OCTETS} octets"
+        ),
+    );
+    report.parameter("TCP", format!("linux-2.4.2 with a window of {WINDOW_OCTETS} octets, downlink"));
+    report.parameter("measured", format!("{:.0} s after {:.0} s", airtime.span_s, WARM_UP.as_secs_f64()));
+    for (mobile, member) in (0_u32..).zip(&members) {
+        let rate = as_f64(member.octets) * 8.0 / airtime.span_s;
+        report.cells.push(Cell::new(
+            [("mobile", json!(mobile)), ("class", json!(member.class.name))],
+            [
+                ("rate_bit_per_s".to_owned(), json!(rate)),
+                ("guaranteed_kbps".to_owned(), json!(member.class.guaranteed_kbps)),
+                ("sent".to_owned(), json!(member.sent)),
+                ("came".to_owned(), json!(member.delays.len())),
+                ("delay_median_ms".to_owned(), json!(member.delays.median())),
+                ("delay_max_ms".to_owned(), json!(member.delays.max())),
+            ],
+        ));
+    }
+    report.cells.push(Cell::new([("mobile", json!("cell"))], airtime.metrics()));
+    report.verdicts = verdicts(&members, &airtime, &faults);
+    report.remarks = vec![table(&members, &airtime)];
+    Ok(report)
+}
+
+fn table(members: &[Member], airtime: &Airtime) -> String {
+    let mut text = "| class | mobiles | kbit/s each, least..most | guaranteed | packets lost | delay median, ms | longest, ms |\n|---|---|---|---|---|---|---|\n".to_owned();
+    for class in &CLASSES {
+        let rates = rates(members, class, airtime.span_s);
+        let of: Vec<_> = members.iter().filter(|member| member.class == *class).collect();
+        let lost: u64 = of.iter().map(|member| member.sent - member.delays.len() as u64).sum();
+        let median = greatest(of.iter().map(|member| member.delays.median()));
+        let most = greatest(of.iter().map(|member| member.delays.max()));
+        let delay = |ms: f64| if ms.is_finite() { format!("{ms:.0}") } else { "–".to_owned() };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {:.2}..{:.2} | {} | {lost} | {} | {} |",
+            class.name,
+            class.mobiles,
+            least(rates.iter().copied()),
+            greatest(rates.iter().copied()),
+            class.guaranteed_kbps,
+            delay(median),
+            delay(most),
+        );
+    }
+    let _ = write!(text, "\n| {HEADS} |\n|{}\n| {} |\n", "---|".repeat(8), airtime.row());
+    text
+}
+
+fn verdicts(members: &[Member], airtime: &Airtime, faults: &[String]) -> Vec<Verdict> {
+    let mut rows = Vec::new();
+    for class in CLASSES.iter().filter(|class| class.guaranteed_kbps > 0) {
+        let least = least(rates(members, class, airtime.span_s)) / f64::from(class.guaranteed_kbps);
+        rows.push(verdict(
+            &format!("{}: rate by what is guaranteed", class.name),
+            "Of the mobile of the class that gets least.",
+            format!("{least:.3}"),
+            ">= 0.97".to_owned(),
+            at_least(least, 0.97),
+        ));
+    }
+    for class in CLASSES.iter().filter(|class| class.guaranteed_kbps == 0) {
+        let rates = rates(members, class, airtime.span_s);
+        let ratio = greatest(rates.iter().copied()) / least(rates.iter().copied());
+        rows.push(verdict(
+            &format!("{}: the most by the least", class.name),
+            "Rates of TCP of the mobiles of one class, which ask for the same.",
+            format!("{ratio:.2}"),
+            "<= 1.25".to_owned(),
+            at_most(ratio, 1.25),
+        ));
+    }
+    rows.push(conserved(faults));
+    rows
+}

@@ -1,0 +1,407 @@
+//! A network over a radio with RLC/MAC in virtual time, with hosts behind the GGSN and in the mobiles.
+//!
+//! ```text
+//! TCP or pinger – mobile )) RLC/MAC (( BSS – Gb – SGSN – Gn – GGSN – TCP or pinger
+//! ```
+//!
+//! Gb and Gn take 1 ms each way and lose nothing. The host is at the GGSN.
+
+use super::probe::Probe;
+use crate::tcp::Endpoint;
+use crate::tcp::config::Config as TcpConfig;
+use crate::tcp::path::octet_at;
+use core::net::{Ipv4Addr, SocketAddrV4};
+use gannet_machine::Peer;
+use gannet_machine::rng::Rng;
+use gannet_machine::time::{Duration, Instant};
+use gannet_machine::trace::Quiet;
+use gannet_node::bss::radio::{RadioConfig, RlcMacConfig, RlcMacRadio, Way};
+use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
+use gannet_node::ggsn::{ApnConfig, GgsnConfig};
+use gannet_node::ms::{self, MsCommand, MsConfig, MsEvent, NPduDelivery};
+use gannet_node::sgsn::{GgsnPeer, PduLifetimes, SgsnConfig};
+use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
+use gannet_sim::driven::Driven;
+use gannet_sim::gprs::{GGSN_GN, GprsWorld, Happening, Node, SGSN_GB, SGSN_GN, WorldConfig};
+use gannet_sim::link::LinkProfile;
+use gannet_wire::id::{Bvci, CellId, Imsi, Nsapi, Nsei, Nsvci, Plmn, Rai};
+use gannet_wire::l3::ie::{GprsTimer, PdpAddress, QosProfile};
+use std::collections::VecDeque;
+
+const NSAPI: Nsapi = Nsapi(5);
+/// Octets that a mobile holds: more than the window of a connection.
+const MOBILE_OCTETS: usize = 200_000;
+/// The host behind the GGSN.
+pub const HOST: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
+const HOST_PORT: u16 = 5201;
+const MOBILE_PORT: u16 = 40_000;
+/// By then all contexts are active, in seconds after the last mobile was told to begin, also where the air loses much: procedures
+/// are repeated after 15 s and more.
+const ACTIVE_S: u64 = 300;
+/// Octets that a sender is given at a time.
+const PART_OCTETS: u64 = 65_536;
+
+/// What a world is made of.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// RLC/MAC, the mobiles' part of it, and the channel.
+    pub radio: RlcMacConfig,
+    /// Cells, all alike.
+    pub cells: u16,
+    /// Mobiles, spread over the cells in turn.
+    pub mobiles: u32,
+    /// N201-U of user data, 500 or 1520 octets.
+    pub n201_u: u16,
+    /// Octets that the SGSN may have in the queue of a cell (Bmax). The queue itself is twice as long.
+    pub buffer_octets: u64,
+    /// What of the PDCHs' payload is told to the SGSN as the leak rate R of a cell and of a mobile.
+    pub leak: f64,
+    /// What each mobile asks for; those beyond the end ask for what is subscribed.
+    pub qos: Vec<QosProfile>,
+    /// The dice.
+    pub seed: u64,
+}
+
+/// A connection of one mobile.
+#[derive(Debug)]
+pub struct Connection {
+    mobile: usize,
+    /// Which way its octets go.
+    pub way: Way,
+    /// The sender's end and the receiver's.
+    pub ends: [Endpoint; 2],
+    written: u64,
+    read: u64,
+    /// Octets of N-PDUs that came to the receiver.
+    pub n_pdu_octets: u64,
+    /// Octets that came and were not those of the stream at their place.
+    pub wrong: u64,
+}
+
+/// The world.
+#[derive(Debug)]
+pub struct World {
+    /// The nodes.
+    pub gprs: GprsWorld,
+    /// The radio.
+    pub probe: Probe,
+    /// Connections.
+    pub connections: Vec<Connection>,
+    /// N-PDUs that belong to no connection: when each came, its mobile (`None` at the host), and its octets.
+    pub others: VecDeque<(Instant, Option<u32>, Vec<u8>)>,
+    /// Their octets, of all that came downlink and uplink.
+    pub other_octets: [u64; 2],
+    addresses: Vec<Option<Ipv4Addr>>,
+    frames: usize,
+}
+
+impl Setup {
+    /// One cell whose queues hold more than the windows of its connections.
+    #[must_use]
+    pub const fn one_cell(radio: RlcMacConfig, mobiles: u32, n201_u: u16, seed: u64) -> Self {
+        Self { radio, cells: 1, mobiles, n201_u, buffer_octets: 100_000, leak: 1.0, qos: Vec::new(), seed }
+    }
+
+    /// R, in bit/s.
+    fn leak_bit_per_s(&self) -> u64 {
+        let network = &self.radio.network;
+        let payload = u64::from(network.pdchs.count_ones()) * network.downlink_coding.bits_per_second();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of 1 Mbit/s")]
+        let leak = (super::as_f64(payload) * self.leak) as u64;
+        leak.max(1)
+    }
+}
+
+fn config(setup: &Setup) -> WorldConfig {
+    let rai = Rai { plmn: Plmn::new(1, 1, false), lac: 1, rac: 0 };
+    let ids: Vec<_> = (0..setup.cells).map(|cell| CellId { rai, ci: 100 + cell }).collect();
+    let rate_bit_per_s = setup.leak_bit_per_s();
+    let bucket = Bucket { bmax_octets: setup.buffer_octets, rate_bit_per_s };
+    let queue_octets = 2 * setup.buffer_octets;
+    let radio = RadioConfig { rate_bit_per_s, queue_octets, delay: Duration::ZERO };
+    let flow = BvcParameters { bvc: bucket, default_ms: bucket };
+    let cell = |(id, bvci): (&CellId, u16)| CellConfig {
+        downlink: radio,
+        uplink: radio,
+        flow,
+        ..CellConfig::new(Nsei(101), Bvci(bvci), *id)
+    };
+    let cells = ids.iter().zip(2..).map(cell).collect();
+    let vc = VcConfig { nsei: Nsei(101), nsvci: Nsvci(201), port: gb_port(0), peer: SGSN_GB };
+    let bss = bss::Config { mobiles_max: setup.mobiles, ..bss::Config::new(vec![vc], cells) };
+    let mut sgsn = SgsnConfig {
+        mobiles_max: setup.mobiles as usize * 2,
+        cells_max: u32::from(setup.cells),
+        gtp_address: SGSN_GN,
+        ggsns: vec![GgsnPeer { number: 0, address: GGSN_GN, version: gannet_proto::gtp::Version::V1 }],
+        n201_u: (setup.n201_u != 500).then_some(setup.n201_u),
+        // The window of a connection waits here, and nothing of it is to be thrown away.
+        pdu_lifetime: PduLifetimes::all(Some(Duration::from_secs(63))),
+        policing: None,
+        ..SgsnConfig::default()
+    };
+    sgsn.queue.buffer = Duration::from_secs(60);
+    // Nobody is paged.
+    sgsn.gmm.t3314 = GprsTimer(0x5f);
+    let apn = ApnConfig::with_ipv4(
+        "internet".parse().unwrap_or_else(|_| unreachable!("a valid name")),
+        Ipv4Addr::new(10, 0, 0, 0),
+        16,
+    );
+    let imsi = Imsi::from_digits([0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    let imsi = imsi.unwrap_or_else(|| unreachable!("15 digits"));
+    WorldConfig {
+        seed: setup.seed,
+        frames: 16_384,
+        gb: LinkProfile::default(),
+        gn: LinkProfile::default(),
+        sgsn,
+        ggsn: GgsnConfig { default_apn: Some(0), ..GgsnConfig::new(GGSN_GN, vec![apn]) },
+        bss,
+        ms: MsConfig { delivery: NPduDelivery::Event, ..MsConfig::new(setup.mobiles, imsi, ids) },
+    }
+}
+
+impl World {
+    /// A world in which all contexts are active.
+    ///
+    /// # Errors
+    /// A sentence, where a node refuses its configuration or a context does not become active.
+    pub fn new(setup: &Setup) -> Result<Self, String> {
+        let world = Self::try_new(setup)?;
+        world.ok_or_else(|| "the context of a mobile did not become active".to_owned())
+    }
+
+    /// The same; `None` where a context does not become active, as the air loses too much.
+    ///
+    /// # Errors
+    /// A sentence, where a node refuses its configuration.
+    pub fn try_new(setup: &Setup) -> Result<Option<Self>, String> {
+        let config = config(setup);
+        let (bss, frames) = (config.bss.clone(), config.frames);
+        let mut radio = setup.radio;
+        radio.mobile.queue_octets = MOBILE_OCTETS;
+        let rooms = (0..setup.cells).map(|_| 2 * setup.buffer_octets);
+        let probe = Probe::new(RlcMacRadio::new(radio, rooms, setup.mobiles));
+        let mut gprs = GprsWorld::new(config)?;
+        let bss = Bss::with_radio(bss, probe.radio()).map_err(|error| error.to_string())?;
+        let dice = Rng::seeded(setup.seed ^ 0x7ad1_0000_0000);
+        gprs.bss = Driven::new(bss, Quiet::default(), dice, gprs.frames.clone());
+        let addresses = vec![None; setup.mobiles as usize];
+        let mut world = Self {
+            gprs,
+            probe,
+            connections: Vec::new(),
+            others: VecDeque::new(),
+            other_octets: [0; 2],
+            addresses,
+            frames,
+        };
+        Ok(world.activate(setup).then_some(world))
+    }
+
+    /// True where all contexts have become active.
+    fn activate(&mut self, setup: &Setup) -> bool {
+        self.gprs.start();
+        self.run_until(Instant::ZERO + Duration::from_secs(5));
+        for mobile in 0..setup.mobiles {
+            // Eight cells take eight a second.
+            let after = self.gprs.now + Duration::from_millis(1000 / u64::from(setup.cells.max(1)));
+            self.run_until(after);
+            let qos = setup.qos.get(mobile as usize).copied();
+            self.gprs.order_ms(MsCommand::Activate { mobile, nsapi: NSAPI, apn: None, qos, address: None });
+        }
+        let latest = self.gprs.now + Duration::from_secs(ACTIVE_S);
+        while self.gprs.now < latest && self.addresses.iter().any(Option::is_none) {
+            self.run_until(self.gprs.now + Duration::from_secs(1));
+        }
+        // LLC agrees on N201-U.
+        self.run_until(self.gprs.now + Duration::from_secs(10));
+        self.addresses.iter().all(Option::is_some)
+    }
+
+    /// The address of a mobile.
+    #[must_use]
+    pub fn address(&self, mobile: u32) -> Option<Ipv4Addr> {
+        self.addresses.get(mobile as usize).copied().flatten()
+    }
+
+    /// Opens a connection whose octets go this way, without end.
+    pub fn connect(&mut self, mobile: u32, way: Way, config: &TcpConfig) {
+        let Some(address) = self.address(mobile) else { return };
+        let host = SocketAddrV4::new(HOST, HOST_PORT);
+        let phone = SocketAddrV4::new(address, MOBILE_PORT);
+        let (near, far) = if way == Way::Downlink { (host, phone) } else { (phone, host) };
+        let iss = 1000 * (mobile + 1);
+        let ends =
+            [Endpoint::connect(config, near, far, iss), Endpoint::listen(config, far, near, iss + 500)];
+        let mobile = mobile as usize;
+        self.connections.push(Connection {
+            mobile,
+            way,
+            ends,
+            written: 0,
+            read: 0,
+            n_pdu_octets: 0,
+            wrong: 0,
+        });
+        self.settle();
+    }
+
+    /// An N-PDU from the host.
+    pub fn host_sends(&mut self, octets: &[u8]) {
+        if let Some(frame) = self.gprs.frames.copy_of(octets) {
+            self.gprs.internet(frame);
+        }
+    }
+
+    /// An N-PDU from the host in a mobile.
+    pub fn mobile_sends(&mut self, mobile: u32, octets: &[u8]) {
+        self.gprs.inject(Node::Ms, ms::TUN, Peer::Slot(mobile), octets);
+    }
+
+    /// Goes on until a time.
+    pub fn run_until(&mut self, until: Instant) {
+        loop {
+            let wakes = self.connections.iter().flat_map(|of| of.ends.iter().filter_map(Endpoint::next_wake));
+            let next = wakes.min().map_or(until, |wake| wake.max(self.gprs.now).min(until));
+            self.gprs.run_until(next);
+            while let Some(happening) = self.gprs.happenings.pop_front() {
+                self.happened(happening);
+            }
+            let now = self.gprs.now;
+            for end in self.connections.iter_mut().flat_map(|connection| &mut connection.ends) {
+                if end.next_wake().is_some_and(|wake| wake <= now) {
+                    end.wake(now);
+                }
+            }
+            self.settle();
+            if self.gprs.now >= until && self.gprs.happenings.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn happened(&mut self, happening: Happening) {
+        match happening {
+            Happening::Ms(MsEvent::Activated { mobile, address: PdpAddress::Ipv4(address), .. }) => {
+                if let Some(place) = self.addresses.get_mut(mobile as usize) {
+                    *place = Some(address);
+                }
+            }
+            Happening::Ms(MsEvent::NPdu { mobile, frame, .. }) => self.came(Some(mobile), &frame),
+            Happening::Internet(frame) => self.came(None, &frame),
+            Happening::Ms(_) | Happening::Bss(_) | Happening::Sgsn(_) | Happening::Ggsn(_) => {}
+        }
+    }
+
+    /// An N-PDU has come to a mobile, or to the host.
+    fn came(&mut self, mobile: Option<u32>, octets: &[u8]) {
+        const SOURCE: core::ops::Range<usize> = 12..16;
+        let (now, is_tcp) = (self.gprs.now, octets.get(9) == Some(&6));
+        let whose = match mobile {
+            Some(mobile) => Some(mobile as usize),
+            None => {
+                let source = octets.get(SOURCE).and_then(|octets| octets.first_chunk::<4>());
+                let source = source.map(|octets| Ipv4Addr::from(*octets));
+                self.addresses.iter().position(|address| source.is_some() && *address == source)
+            }
+        };
+        let connection = self.connections.iter_mut().find(|connection| Some(connection.mobile) == whose);
+        match connection.filter(|_| is_tcp) {
+            Some(connection) => {
+                let [sender, receiver] = &mut connection.ends;
+                let is_at_receiver = (connection.way == Way::Downlink) == mobile.is_some();
+                let end = if is_at_receiver { receiver } else { sender };
+                connection.n_pdu_octets += if is_at_receiver { octets.len() as u64 } else { 0 };
+                connection.wrong += u64::from(end.receive(octets, now).is_err());
+            }
+            None => {
+                let [down, up] = &mut self.other_octets;
+                *if mobile.is_some() { down } else { up } += octets.len() as u64;
+                self.others.push_back((now, mobile, octets.to_vec()));
+            }
+        }
+    }
+
+    /// Has all ends send what they may now.
+    fn settle(&mut self) {
+        let now = self.gprs.now;
+        for index in 0..self.connections.len() {
+            let Some(connection) = self.connections.get_mut(index) else { return };
+            connection.read();
+            connection.give();
+            let (mobile, way) = (u32::try_from(connection.mobile).unwrap_or(u32::MAX), connection.way);
+            let [sender, receiver] = &mut connection.ends;
+            let from_sender: Vec<_> = core::iter::from_fn(|| sender.poll_transmit(now)).collect();
+            let from_receiver: Vec<_> = core::iter::from_fn(|| receiver.poll_transmit(now)).collect();
+            let (host, phone) = match way {
+                Way::Downlink => (from_sender, from_receiver),
+                Way::Uplink => (from_receiver, from_sender),
+            };
+            host.iter().for_each(|packet| self.host_sends(packet));
+            phone.iter().for_each(|packet| self.mobile_sends(mobile, packet));
+        }
+    }
+
+    /// Stops all traffic and waits until all of it has arrived. Gives what does not add up: nothing where all is well.
+    #[must_use]
+    pub fn close(&mut self, wait: Duration) -> Vec<String> {
+        let wrong: u64 = self.connections.iter().map(|connection| connection.wrong).sum();
+        self.connections.clear();
+        self.run_until(self.gprs.now + wait);
+        self.others.clear();
+        let mut faults = Vec::new();
+        let mut fault = |name: &str, count: u64| {
+            if count > 0 {
+                faults.push(format!("{count} {name}"));
+            }
+        };
+        fault("octets or segments of TCP are wrong", wrong);
+        for (way, name) in [(Way::Downlink, "downlink"), (Way::Uplink, "uplink")] {
+            let ledger = self.probe.ledger(way);
+            fault(&format!("LL-PDUs {name} are neither delivered nor lost by name"), ledger.inside());
+            fault(&format!("direction, {name}, with more LL-PDUs out than in"), ledger.is_overdrawn().into());
+        }
+        for cell in 0.. {
+            if !self.probe.has_cell(cell) {
+                break;
+            }
+            let counts = self.probe.air(cell).faults;
+            fault("LL-PDUs came to another mobile", counts.misdelivered);
+            fault("LL-PDUs came that nobody had sent", counts.strange);
+            fault("blocks do not become octets or come back as another", counts.unreadable);
+        }
+        fault("frames are missing", (self.frames - self.gprs.frames.free()) as u64);
+        faults
+    }
+}
+
+impl Connection {
+    /// Octets of the stream that have come in order.
+    #[must_use]
+    pub const fn came(&self) -> u64 {
+        self.read
+    }
+
+    fn read(&mut self) {
+        let [_, receiver] = &mut self.ends;
+        let octets = receiver.read();
+        let places = self.read..;
+        self.wrong += places.zip(&octets).filter(|(place, octet)| octet_at(*place) != **octet).count() as u64;
+        self.read += octets.len() as u64;
+    }
+
+    fn give(&mut self) {
+        let [sender, _] = &mut self.ends;
+        // The sender has a buffer of its own: half a part ahead of what was acknowledged is enough.
+        while self.written < sender.acknowledged() + 2 * PART_OCTETS {
+            let part: Vec<u8> = (self.written..self.written + PART_OCTETS).map(octet_at).collect();
+            let taken = sender.write(&part) as u64;
+            self.written += taken;
+            if taken < PART_OCTETS {
+                return;
+            }
+        }
+    }
+}
