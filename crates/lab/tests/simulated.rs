@@ -79,5 +79,5 @@ fn radio_share_is_as_it_was() {
 
 #[test]
 fn radio_ber_is_as_it_was() {
-    holds("radio-ber", radio::ber::run);
+    is_true("radio-ber", radio::ber::run);
 }

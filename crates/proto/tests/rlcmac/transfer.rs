@@ -3,6 +3,8 @@
 use crate::world::{FRAMES, Plan, World, octets};
 use gannet_machine::time::{Duration, Instant};
 use gannet_proto::rlcmac::air::Direction::{Down, Up};
+use gannet_proto::rlcmac::air::Faults;
+use gannet_proto::rlcmac::channel::Link;
 use gannet_proto::rlcmac::config::CellOptions;
 use gannet_proto::rlcmac::network::Loss;
 
@@ -105,4 +107,30 @@ fn a_bulk_transfer_fills_its_blocks() {
     let last = world.told.iter().map(|told| told.at.0).max().unwrap();
     let rate = 60.0 * 800.0 * 8.0 / (last as f64 / 1e9);
     assert!(rate > 0.95 * 36_000.0 && rate < 36_000.0, "{rate} bit/s");
+}
+
+/// A mobile that asks for an uplink TBF in several reports, since it has not heard the first assignment, gets one: what the TBF has
+/// carried is not carried again by another.
+#[test]
+fn what_a_mobile_asks_for_twice_it_gets_once() {
+    for seed in 0..60 {
+        let link = Link::with_rate(0.1 + 0.01 * (seed % 30) as f64);
+        let mut plan = Plan { seed, link, ..Plan::default() };
+        plan.network.poll_every = 2 + (seed % 5) as u16;
+        let mut world = World::new(&plan);
+        for name in 0..40 {
+            world.down(0, &octets(name, 600));
+            world.up(0, &octets(1000 + name, 60 + 20 * (name as usize % 9)));
+            world.pass(Duration::from_millis(130 + 17 * u64::from(name % 7)));
+        }
+        world.settle_of(seed);
+        assert_eq!(world.cell.counts().faults, Faults::default(), "seed {seed}");
+        for (way, first) in [(Down, 0), (Up, 1000)] {
+            let told = world.told.iter().filter(|told| told.direction == way).map(|told| told.octets.clone());
+            let mut told: Vec<Vec<u8>> = told.collect();
+            told.sort();
+            let name = |octets: &Vec<u8>| u32::from_be_bytes(octets[..4].try_into().unwrap()) - first;
+            assert_eq!(told.iter().map(name).collect::<Vec<_>>(), (0..40).collect::<Vec<_>>(), "seed {seed}");
+        }
+    }
 }
