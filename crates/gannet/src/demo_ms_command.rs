@@ -3,8 +3,9 @@
 use crate::lab_command::peer;
 use crate::numbers::whole;
 use clap::Args;
-use gannet_lab::demo::{self, Peer};
+use gannet_lab::demo::Peer;
 use gannet_lab::demo_ms::{self, Options};
+use gannet_lab::testbed;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -39,7 +40,7 @@ pub fn run(arguments: &DemoMsArguments) -> Result<ExitCode, String> {
         out: arguments.out.clone(),
         progress: std::io::stderr().is_terminal(),
     };
-    let is_missing = |asked, name| asked == Peer::Osmocom && !demo::is_installed(name);
+    let is_missing = |asked, name| asked == Peer::Osmocom && !testbed::is_installed(name);
     if is_missing(options.sgsn, "osmo-sgsn") {
         return Err("osmo-sgsn was asked for and is not installed".to_owned());
     }

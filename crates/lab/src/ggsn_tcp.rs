@@ -3,12 +3,13 @@
 //! Each GGSN has namespaces of its own: one with `sgsnemu`, which is SGSN and mobile, the GGSN's, and a host's behind it.
 //! GGSN and host are on one core; `sgsnemu` and the mobile's TCP are on the other.
 
+use crate::demo::Peer;
 use crate::demo::configs::{self, address};
-use crate::demo::{Peer, is_installed};
-use crate::iperf::{self, Carried, Way};
+use crate::iperf::{self, Carried};
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_least, at_most};
 use crate::testbed::{self, Namespace, Process};
+use crate::way::Way;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -202,12 +203,7 @@ struct OfWay {
 /// # Errors
 /// A sentence for the person: this machine cannot do it, or a program has ended.
 pub fn run(options: &Options) -> Result<Report, String> {
-    let missing: Vec<&str> = PROGRAMS.into_iter().filter(|program| !is_installed(program)).collect();
-    if !missing.is_empty() {
-        return Err(format!("ggsn-tcp needs {}: install Debian's packages", missing.join(", ")));
-    }
-    let stop = testbed::stop_on_signals().map_err(text)?;
-    testbed::remove_leftovers();
+    let stop = testbed::begin("ggsn-tcp", &PROGRAMS)?;
     let (runs, seconds) = sizes(options.size);
     let [mut own, mut osmo] =
         [Stage::start(Peer::Gannet, &options.out, &stop)?, Stage::start(Peer::Osmocom, &options.out, &stop)?];

@@ -1,29 +1,7 @@
 //! One TCP connection by iperf3, and what it says of it.
 
+use crate::way::Way;
 use serde_json::Value;
-
-/// Which way the payload goes, as the mobile sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// From the mobile.
-    Up,
-    /// To it.
-    Down,
-}
-
-impl Way {
-    /// Both.
-    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
-
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Up => "uplink",
-            Self::Down => "downlink",
-        }
-    }
-}
 
 /// The arguments of the client, which is at the mobile: `seconds` are measured after `omitted`.
 #[must_use]

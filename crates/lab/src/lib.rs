@@ -35,4 +35,5 @@ mod settings;
 pub mod tcp;
 pub mod tcp_model;
 pub mod testbed;
+pub mod way;
 pub mod world;

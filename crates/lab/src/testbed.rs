@@ -60,6 +60,28 @@ pub enum TestbedError {
 /// The same signal again within this time is the same wish: `timeout` sends it to the process and to its group.
 const SAME_WISH: Duration = Duration::from_millis(300);
 
+/// Is a program of Debian's packages there?
+#[must_use]
+pub fn is_installed(name: &str) -> bool {
+    ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/bin", "/sbin"]
+        .iter()
+        .any(|directory| Path::new(directory).join(name).exists())
+}
+
+/// What each experiment in real time begins with: its programs are there, signals end it in order, and nothing of a killed run is left.
+///
+/// # Errors
+/// A sentence: which programs are missing, or what the operating system refuses.
+pub fn begin(experiment: &str, programs: &[&str]) -> Result<Arc<AtomicBool>, String> {
+    let missing: Vec<&str> = programs.iter().copied().filter(|program| !is_installed(program)).collect();
+    if !missing.is_empty() {
+        return Err(format!("{experiment} needs {}: install Debian's packages", missing.join(", ")));
+    }
+    let stop = stop_on_signals().map_err(|error| error.to_string())?;
+    remove_leftovers();
+    Ok(stop)
+}
+
 /// A flag that SIGINT and SIGTERM set from now on; a second one ends the process at once, with the status that a shell has
 /// for a program that a signal has ended.
 ///

@@ -2,20 +2,12 @@
 //! network.
 
 use crate::common::{GANNET, Node, file, left_behind, repository, said, wait_for};
+use crate::end_to_end::{OSMO_BOTH, TOOLS};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir, find_program, tshark};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const TOOLS: &[Need] = &[Need::NetAdmin, Need::Tshark, Need::Program("curl"), Need::Program("ping")];
-const OSMO_BOTH: &[Need] = &[
-    Need::NetAdmin,
-    Need::Tshark,
-    Need::Program("curl"),
-    Need::Program("ping"),
-    Need::Program("osmo-ggsn"),
-    Need::Program("osmo-sgsn"),
-];
 const OSMO_ALL: &[Need] = &[
     Need::NetAdmin,
     Need::Tshark,

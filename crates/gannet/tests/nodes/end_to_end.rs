@@ -6,10 +6,10 @@ use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir, tshark};
 use std::process::{Command, Stdio};
 
-const TOOLS: &[Need] = &[Need::NetAdmin, Need::Tshark, Need::Program("curl"), Need::Program("ping")];
+pub const TOOLS: &[Need] = &[Need::NetAdmin, Need::Tshark, Need::Program("curl"), Need::Program("ping")];
 const OSMO_GGSN: &[Need] =
     &[Need::NetAdmin, Need::Tshark, Need::Program("curl"), Need::Program("ping"), Need::Program("osmo-ggsn")];
-const OSMO_BOTH: &[Need] = &[
+pub const OSMO_BOTH: &[Need] = &[
     Need::NetAdmin,
     Need::Tshark,
     Need::Program("curl"),

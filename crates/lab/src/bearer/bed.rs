@@ -9,9 +9,10 @@
 use super::configs::{self, BEARERS, GGSN_DEVICE, Mode, NETWORK, PHONE, Parameters};
 use super::line::{self, Conditions, ENDS, Emulated, Kind};
 use super::text;
-use crate::iperf::{self, Carried, Way};
+use crate::iperf::{self, Carried};
 use crate::link::Account;
 use crate::testbed::{self, Namespace, Process};
+use crate::way::Way;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -8,7 +8,6 @@ use super::configs::{BEARERS, Mode, Parameters};
 use super::line::{Conditions, Kind};
 use super::probe::{CONGESTION, Download};
 use super::text;
-use crate::demo::is_installed;
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_most};
 use crate::testbed;
@@ -87,12 +86,7 @@ struct Measured {
 /// # Errors
 /// A sentence for the person: this machine cannot do it, or a program has ended.
 pub fn run(options: &Options) -> Result<Report, String> {
-    let missing: Vec<&str> = PROGRAMS.into_iter().filter(|program| !is_installed(program)).collect();
-    if !missing.is_empty() {
-        return Err(format!("bearer-change needs {}: install Debian's packages", missing.join(", ")));
-    }
-    let stop = testbed::stop_on_signals().map_err(text)?;
-    testbed::remove_leftovers();
+    let stop = testbed::begin("bearer-change", &PROGRAMS)?;
     let kinds = [Kind::Ethernet; 2];
     let mut bed = Bed::new("change", &options.out, &kinds, Conditions::NONE)?;
     let nodes = bed.start_nodes(&Parameters::fitting(), &stop)?;

@@ -6,12 +6,11 @@ use super::configs::{Mode, Parameters};
 use super::ideal;
 use super::line::{Conditions, Kind};
 use super::probe::transfer;
-use super::text;
-use crate::demo::is_installed;
-use crate::iperf::{Carried, Way};
+use crate::iperf::Carried;
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict};
 use crate::testbed;
+use crate::way::Way;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use gannet_machine::time::Duration;
 use serde_json::json;
@@ -191,12 +190,7 @@ impl All {
 /// # Errors
 /// A sentence for the person: this machine cannot do it, or a program has ended.
 pub fn run(options: &Options) -> Result<Report, String> {
-    let missing: Vec<&str> = PROGRAMS.into_iter().filter(|program| !is_installed(program)).collect();
-    if !missing.is_empty() {
-        return Err(format!("bearer-loss needs {}: install Debian's packages", missing.join(", ")));
-    }
-    let stop = testbed::stop_on_signals().map_err(text)?;
-    testbed::remove_leftovers();
+    let stop = testbed::begin("bearer-loss", &PROGRAMS)?;
     let plan = plan(options.size);
     let mut all = All::default();
     let mut bed = Bed::new("loss", &options.out, &[Kind::Ethernet], Conditions::NONE)?;

@@ -5,8 +5,6 @@ use super::bed::{Bed, Nodes, Through};
 use super::configs::Parameters;
 use super::line::{Conditions, Kind, late_us};
 use super::probe::{ping, quantile};
-use super::text;
-use crate::demo::is_installed;
 use crate::figure::{Curve, Figure, Panel, Style};
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_most};
@@ -65,12 +63,7 @@ struct Stage {
 /// # Errors
 /// A sentence for the person: this machine cannot do it, or a program has ended.
 pub fn run(options: &Options) -> Result<Report, String> {
-    let missing: Vec<&str> = PROGRAMS.into_iter().filter(|program| !is_installed(program)).collect();
-    if !missing.is_empty() {
-        return Err(format!("bearer-rtt needs {}: install Debian's packages", missing.join(", ")));
-    }
-    let stop = testbed::stop_on_signals().map_err(text)?;
-    testbed::remove_leftovers();
+    let stop = testbed::begin("bearer-rtt", &PROGRAMS)?;
     let mut stages = Vec::new();
     for (number, (kind, parameters, interval)) in (1..).zip(STAGES) {
         let parameters = parameters();

@@ -5,11 +5,10 @@ use super::bed::{Bed, Nodes, Through};
 use super::configs::Parameters;
 use super::line::{Conditions, Kind, late_us};
 use super::text;
-use crate::demo::is_installed;
-use crate::iperf::Way;
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_least};
 use crate::testbed;
+use crate::way::Way;
 use core::sync::atomic::AtomicBool;
 use serde_json::json;
 
@@ -58,12 +57,7 @@ struct Stage {
 /// # Errors
 /// A sentence for the person: this machine cannot do it, or a program has ended.
 pub fn run(options: &Options) -> Result<Report, String> {
-    let missing: Vec<&str> = PROGRAMS.into_iter().filter(|program| !is_installed(program)).collect();
-    if !missing.is_empty() {
-        return Err(format!("bearer-throughput needs {}: install Debian's packages", missing.join(", ")));
-    }
-    let stop = testbed::stop_on_signals().map_err(text)?;
-    testbed::remove_leftovers();
+    let stop = testbed::begin("bearer-throughput", &PROGRAMS)?;
     let (rounds, seconds) = sizes(options.size);
     let mut report = Report::here("bearer-throughput", options);
     for (number, (kind, _)) in (1..).zip(KINDS) {

@@ -315,20 +315,12 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Is a program of Debian's packages there?
-#[must_use]
-pub fn is_installed(name: &str) -> bool {
-    ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/bin", "/sbin"]
-        .iter()
-        .any(|directory| Path::new(directory).join(name).exists())
-}
-
 /// What Debian's packages do not have here: Osmocom's programs that were asked for and are missing.
 #[must_use]
 pub fn missing(options: &Options) -> Vec<&'static str> {
     [("osmo-sgsn", options.sgsn), ("osmo-ggsn", options.ggsn)]
         .into_iter()
-        .filter(|(name, peer)| *peer == Peer::Osmocom && !is_installed(name))
+        .filter(|(name, peer)| *peer == Peer::Osmocom && !testbed::is_installed(name))
         .map(|(name, _)| name)
         .collect()
 }

@@ -9,16 +9,16 @@
 mod stage;
 mod traffic;
 
-use crate::demo::is_installed;
 use crate::forwarding::Measured;
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_least};
 use crate::testbed;
+use crate::way::Way;
 use serde_json::json;
 use stage::{Candidate, Forwards, Stage};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use traffic::{PAYLOAD, Way};
+use traffic::PAYLOAD;
 
 /// Who is measured. Claims are about the first two beside the third, with as many contexts as osmo-ggsn can have.
 const CANDIDATES: [Candidate; 6] = [
@@ -75,17 +75,12 @@ type Both = [OfWay; 2];
 /// # Errors
 /// A sentence for the person: this machine cannot do it, or a program has ended.
 pub fn run(options: &Options) -> Result<Report, String> {
-    let missing: Vec<&str> = PROGRAMS.into_iter().filter(|program| !is_installed(program)).collect();
-    if !missing.is_empty() {
-        return Err(format!("ggsn-cost needs {}: install Debian's packages", missing.join(", ")));
-    }
-    let stop = testbed::stop_on_signals().map_err(|error| error.to_string())?;
-    testbed::remove_leftovers();
+    let stop = testbed::begin("ggsn-cost", &PROGRAMS)?;
     let (rounds, lasting) = sizes(options.size);
     let mut report = Report::here("ggsn-cost", options);
     let mut stages = Vec::new();
     for (number, candidate) in CANDIDATES.iter().enumerate() {
-        if candidate.forwards == Forwards::Osmo && !is_installed("osmo-ggsn") {
+        if candidate.forwards == Forwards::Osmo && !testbed::is_installed("osmo-ggsn") {
             report.remarks.push("osmo-ggsn is not installed, so nothing stands beside Gannet.".to_owned());
             stages.push(None);
             continue;

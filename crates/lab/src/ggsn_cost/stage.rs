@@ -1,10 +1,11 @@
 //! One GGSN, its SGSN and its host, each in a network namespace of its own.
 
-use super::traffic::{Way, load};
+use super::traffic::{counted, load};
 use crate::contexts::{self, Gn, Tunnel};
 use crate::demo::configs::address;
 use crate::forwarding::{FORWARDER_CORE, Measured, OUTER_CORE, Sink, Spenders, inside, receive_by_thread};
 use crate::testbed::{self, Namespace, Process};
+use crate::way::Way;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -143,7 +144,7 @@ impl Stage {
             receivers.extend((core == FORWARDER_CORE).then_some(thread));
         }
         let sinks = [(&host, &gi_peer, Way::Up), (&sgsn, &gn_peer, Way::Down)]
-            .map(|(namespace, device, way)| inside(namespace.name(), || Sink::attach(device, way.counted())));
+            .map(|(namespace, device, way)| inside(namespace.name(), || Sink::attach(device, counted(way))));
         let sinks = sinks.into_iter().collect::<Result<_, _>>()?;
         let process = start_ggsn(candidate, &ggsn, &directory, &gi)?;
         let log = directory.join("ggsn.log");

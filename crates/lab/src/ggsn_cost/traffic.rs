@@ -3,6 +3,7 @@
 use crate::contexts::Tunnel;
 use crate::demo::configs::address;
 use crate::forwarding::{Counted, Load};
+use crate::way::Way;
 use core::net::Ipv4Addr;
 use gannet_wire::gtp::PORT_USER;
 use gannet_wire::gtp::v1u::GPdu;
@@ -13,33 +14,10 @@ const T_PDU: u16 = PAYLOAD + 28;
 /// The UDP port of host and mobiles, by which the sinks know what they count.
 const PORT: u16 = 7007;
 
-/// Which way the T-PDUs go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// From the SGSN to the host.
-    Up,
-    /// From the host to the SGSN.
-    Down,
-}
-
-impl Way {
-    /// Both.
-    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
-
-    /// For a person.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Up => "uplink",
-            Self::Down => "downlink",
-        }
-    }
-
-    /// What arrives at its end.
-    #[must_use]
-    pub const fn counted(self) -> Counted {
-        Counted { tunnelled: matches!(self, Self::Down), port: PORT, octets: T_PDU }
-    }
+/// What arrives at the end of a way.
+#[must_use]
+pub const fn counted(way: Way) -> Counted {
+    Counted { tunnelled: matches!(way, Way::Down), port: PORT, octets: T_PDU }
 }
 
 fn text(error: impl core::fmt::Display) -> String {

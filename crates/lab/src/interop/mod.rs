@@ -156,7 +156,7 @@ impl Scene {
     }
 
     fn missing(self, sgsn: Peer) -> Vec<&'static str> {
-        self.programs(sgsn).filter(|program| !crate::demo::is_installed(program)).collect()
+        self.programs(sgsn).filter(|program| !crate::testbed::is_installed(program)).collect()
     }
 }
 

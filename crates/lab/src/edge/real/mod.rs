@@ -15,7 +15,6 @@ mod judge;
 
 use super::link::Plan;
 use super::scenario::EXCESS_KBPS;
-use crate::demo::is_installed;
 use crate::report::{Options, Report, Size};
 use crate::testbed;
 use arms::{ALL, Arm, EACH, Forwards};
@@ -39,15 +38,11 @@ const fn sizes(size: Size) -> (u32, (Plan, u32)) {
 /// # Errors
 /// A sentence for the person: this machine cannot do it, or something has ended.
 pub fn run(options: &Options) -> Result<Report, String> {
-    let missing: Vec<&str> = ["ip", "taskset"].into_iter().filter(|program| !is_installed(program)).collect();
-    if !missing.is_empty() {
-        return Err(format!("edge-real needs {}: install Debian's packages", missing.join(", ")));
-    }
-    let stop = testbed::stop_on_signals().map_err(|error| error.to_string())?;
-    testbed::remove_leftovers();
+    let stop = testbed::begin("edge-real", &["ip", "taskset"])?;
     let bed = Bed::new(&options.out)?;
     let mut report = Report::here("edge-real", options);
-    let has_htb = if is_installed("tc") { bed.has_htb(&EACH) } else { Err("tc is not installed".to_owned()) };
+    let has_htb =
+        if testbed::is_installed("tc") { bed.has_htb(&EACH) } else { Err("tc is not installed".to_owned()) };
     if let Err(why) = &has_htb {
         report.remarks.push(format!("HTB was not measured: {why}"));
     }

@@ -5,11 +5,11 @@ mod stage;
 
 pub use stage::{By, Candidate, Forwards, PAYLOAD};
 
-use crate::demo::is_installed;
 use crate::forwarding::Measured;
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, least};
 use crate::testbed;
+use crate::testbed::is_installed;
 use serde_json::json;
 use stage::Stage;
 use std::sync::atomic::AtomicBool;

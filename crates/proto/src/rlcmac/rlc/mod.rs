@@ -8,10 +8,10 @@
 //!
 //! Nothing is lost without a name. Of each pair and the channel between them holds, in blocks:
 //!
-//! * sent = new + sent again ([`SenderCounts::sent`])
-//! * sent = lost on the channel + accepted + duplicates + refused ([`ReceiverCounts::arrived`])
-//! * new = acknowledged + not acknowledged yet ([`Sender::unacknowledged`], acknowledged mode)
-//! * new = accepted + missing (unacknowledged mode, when the final block has come)
+//! * sent = new + sent again ([`SenderCounts::sent`]).
+//! * sent = lost on the channel + accepted + duplicates + refused ([`ReceiverCounts::arrived`]).
+//! * new = acknowledged + not acknowledged yet ([`Sender::unacknowledged`], acknowledged mode).
+//! * new = accepted + missing (unacknowledged mode, when the final block has come).
 //!
 //! and in octets of data fields: LL-PDUs + length indicators + TLLIs + filler = the fields of the new blocks.
 
