@@ -75,6 +75,9 @@ impl Cell {
     }
 }
 
+/// The goal of a row that claims nothing: its value is told, and is neither good nor bad.
+pub const REPORTED: &str = "reported";
+
 /// One claim, and whether this run bears it out.
 #[derive(Debug, Clone)]
 pub struct Verdict {
@@ -95,8 +98,9 @@ pub struct Verdict {
 impl Verdict {
     /// Whether it holds, as the table says it.
     #[must_use]
-    pub const fn word(&self) -> &'static str {
+    pub fn word(&self) -> &'static str {
         match self.holds {
+            Some(true) if self.goal == REPORTED => "–",
             Some(true) => "yes",
             Some(false) => "NO",
             None => "not shown",

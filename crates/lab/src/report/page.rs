@@ -1,6 +1,6 @@
 //! `index.html` of a run: it says by itself what was run, how, where and when, and what each row of its table means.
 
-use super::{MachineInfo, Report, Verdict};
+use super::{MachineInfo, REPORTED, Report, Verdict};
 use std::fmt::Write as _;
 
 const STYLE: &str = "\
@@ -145,6 +145,7 @@ fn claims(page: &mut String, report: &Report) {
             false => String::new(),
         };
         let class = match verdict.holds {
+            Some(true) if goal == REPORTED => "verdict open",
             Some(true) => "verdict",
             Some(false) => "verdict no",
             None => "verdict open",
@@ -160,6 +161,6 @@ fn claims(page: &mut String, report: &Report) {
     }
     page.push_str(
         "</table>\n<p><i>yes</i>: the measured value meets the goal. <i>NO</i>: it does not. <i>not shown</i>: this run could not \
-         measure it, which says nothing either way.</p>\n",
+         measure it, which says nothing either way. <i>–</i>: told without a goal.</p>\n",
     );
 }

@@ -32,6 +32,8 @@ fn the_table_lines_up_and_a_failed_claim_shows() {
     assert_eq!(lines[1], "short         1     < 2   yes");
     assert_eq!(lines[2], "a longer one  1     < 2   NO");
     assert_eq!(lines[3], "unknown       1     < 2   not shown");
+    report.verdicts[0].goal = REPORTED.to_owned();
+    assert!(report.table().lines().any(|line| line.ends_with("reported  –")), "{}", report.table());
     report.verdicts[1].paper = Some("40 %".to_owned());
     assert!(report.table().contains("a longer one  40 %   1     < 2   NO"), "{}", report.table());
     let strictly = |verdicts: Vec<Verdict>| Report { verdicts, ..report.clone() }.holds();
