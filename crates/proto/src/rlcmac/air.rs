@@ -7,13 +7,14 @@
 //! that send in the same block or frame one may be stronger ([`Capture`]); otherwise all are lost.
 
 use super::block::{DownBlock, UpBlock};
-use super::ccch::{block_ends, block_from};
+use super::ccch::block_ends;
 use super::channel::{Capture, Link};
 use super::codec::AirOctets;
 use super::custody::{DUMMY_LL_PDU, Delivered, LlPdu};
 use super::mobile::Mac;
 use super::multiframe::{BlockPeriod, frame_start};
 use super::network::{Loss, Pcu};
+use super::paging::Page;
 use super::signal::{Burst, Common};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
@@ -107,6 +108,8 @@ pub struct Cell {
     bursts: Vec<(u32, Burst)>,
     down_fates: VecDeque<Fate>,
     up_fates: VecDeque<Fate>,
+    /// Pages that mobiles have heard.
+    paged: VecDeque<(u32, Page)>,
     next: Option<Instant>,
     counts: AirCounts,
 }
@@ -130,6 +133,7 @@ impl Cell {
             bursts: Vec::new(),
             down_fates: VecDeque::new(),
             up_fates: VecDeque::new(),
+            paged: VecDeque::new(),
             next: None,
             counts: AirCounts::default(),
         }
@@ -201,6 +205,17 @@ impl Cell {
         }
     }
 
+    /// The next page that a mobile has heard, whoever it is for.
+    pub fn pop_paged(&mut self) -> Option<(u32, Page)> {
+        self.paged.pop_front()
+    }
+
+    /// True where [`Cell::pop_paged`] has one.
+    #[must_use]
+    pub fn has_paged(&self) -> bool {
+        !self.paged.is_empty()
+    }
+
     /// Does all that happens until now.
     pub fn run(&mut self, cx: &mut Context<'_>, mobiles: &mut [Mobile]) {
         let until = cx.now;
@@ -241,9 +256,7 @@ impl Cell {
 
     /// Decides when to go on.
     fn plan(&mut self, now: Instant, mobiles: &[Mobile]) {
-        if matches!(self.ccch, Ccch::Silent) && self.pcu.has_common() {
-            self.ccch = Ccch::Waiting(block_from(now));
-        }
+        self.plan_common(now);
         if self.pdch == Pdch::Silent && self.pcu.is_active() {
             self.pdch = Pdch::Waiting(BlockPeriod::at_or_after(now).0);
         }
@@ -406,24 +419,32 @@ impl Cell {
         };
         self.pcu.common_sent(&message);
         for mobile in self.members.iter().copied() {
-            let Some(state) = mobiles.get_mut(mobile as usize).filter(|state| state.mac.is_on_ccch()) else {
+            let Some(state) = mobiles.get_mut(mobile as usize).filter(|state| state.mac.listens_to(frame)) else {
                 continue;
             };
             if state.downlink.is_lost(cx.rng, BlockPeriod::at_or_before(now), CodingScheme::Cs1) {
                 continue;
             }
             state.mac.hear_common(now, &message);
+            if let Common::Paging(pages) = message {
+                self.paged.extend(pages.into_iter().flatten().map(|page| (mobile, page)));
+            }
             if state.mac.is_busy() && !self.busy.contains(&mobile) {
                 self.busy.push(mobile);
             }
         }
     }
 
+    /// Decides which block of the CCCH is the next.
+    fn plan_common(&mut self, now: Instant) {
+        if !matches!(self.ccch, Ccch::Sending(..)) {
+            self.ccch = self.pcu.next_common_at(now).map_or(Ccch::Silent, Ccch::Waiting);
+        }
+    }
+
     /// A block of the CCCH may begin.
     fn common_begins(&mut self, now: Instant) {
-        if matches!(self.ccch, Ccch::Silent) && self.pcu.has_common() {
-            self.ccch = Ccch::Waiting(block_from(now));
-        }
+        self.plan_common(now);
         let Ccch::Waiting(frame) = self.ccch else { return };
         if frame_start(frame) <= now {
             let message = self.pcu.next_common(now, frame);

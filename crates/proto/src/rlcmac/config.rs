@@ -2,6 +2,7 @@
 
 use super::ccch::RachControl;
 use super::multislot::MultislotClass;
+use super::paging::PagingControl;
 use gannet_machine::time::Duration;
 use gannet_wire::rlcmac::coding::CodingScheme;
 
@@ -10,6 +11,10 @@ use gannet_wire::rlcmac::coding::CodingScheme;
 pub struct CellOptions {
     /// Random access on the CCCH.
     pub rach: RachControl,
+    /// Paging blocks of the CCCH.
+    pub paging: PagingControl,
+    /// DRX_TIMER_MAX: the longest non-DRX period after a transfer; 0, or 1 to 64 s.
+    pub drx_timer_max: Duration,
     /// T3168: how long a mobile waits for an answer to PACKET RESOURCE REQUEST, 500 ms to 4 s.
     pub t3168: Duration,
     /// T3192: how long a mobile keeps the TFI of a downlink TBF after its last block, up to 1.5 s.
@@ -24,6 +29,8 @@ impl Default for CellOptions {
     fn default() -> Self {
         Self {
             rach: RachControl::default(),
+            paging: PagingControl::default(),
+            drx_timer_max: Duration::from_secs(4),
             t3168: Duration::from_secs(1),
             t3192: Duration::from_millis(500),
             bs_cv_max: 7,

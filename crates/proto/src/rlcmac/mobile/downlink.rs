@@ -84,6 +84,7 @@ impl Mac {
     /// The TBF ends (44.060 clause 8.1.2.5): what waits to be sent takes the CCCH.
     pub(super) fn end_downlink(&mut self, now: Instant) {
         self.downlink = None;
+        self.tbf_ended(now);
         self.deadlines.clear(MobileTimer::T3190);
         self.deadlines.clear(MobileTimer::T3192);
         if self.uplink.is_none() && self.answers.is_empty() {

@@ -18,7 +18,8 @@ mod uplink;
 use super::block::{DownBlock, UpBlock};
 use super::config::CellOptions;
 use super::custody::{Carried, Custody, Delivered, LlPdu};
-use super::multiframe::BlockPeriod;
+use super::multiframe::{BlockPeriod, frame_start};
+use super::paging::Drx;
 use super::rlc::{Mode, Sender};
 use super::signal::{Burst, Common, Down, To, Up};
 use access::Access;
@@ -142,6 +143,10 @@ pub struct Mac {
     /// Accesses in a row that led to nothing.
     failures: u8,
     is_suspended: bool,
+    /// When it listens in packet idle mode; `None` for each block.
+    drx: Option<Drx>,
+    /// Until then it listens to each block: the non-DRX period after a transfer.
+    awake_until: Instant,
     /// What was given up.
     lost: VecDeque<LlPdu>,
     counts: MobileCounts,
@@ -165,6 +170,8 @@ impl Mac {
             deadlines: Deadlines::default(),
             failures: 0,
             is_suspended: false,
+            drx: None,
+            awake_until: Instant::ZERO,
             lost: VecDeque::new(),
             counts: MobileCounts::default(),
         }
@@ -211,6 +218,31 @@ impl Mac {
     #[must_use]
     pub const fn is_on_ccch(&self) -> bool {
         !self.is_on_pdch() && !self.is_suspended
+    }
+
+    /// How it listens in packet idle mode; `None` where it listens to each block.
+    pub const fn set_drx(&mut self, drx: Option<Drx>) {
+        self.drx = drx;
+    }
+
+    /// It listens to the CCCH block that begins with this frame. In DRX mode that is a block of its paging group (44.060 clause
+    /// 5.5.1.5); it is not in DRX mode while it makes an access, and for a time after a transfer.
+    #[must_use]
+    pub fn listens_to(&self, frame: u64) -> bool {
+        let is_its = |drx: Drx| {
+            let paging = self.options.paging;
+            self.access.is_some()
+                || frame_start(frame) < self.awake_until
+                || paging.is_of(paging.group(&drx.imsi), frame)
+        };
+        self.is_on_ccch() && self.drx.is_none_or(is_its)
+    }
+
+    /// A TBF has ended. With the last of them the mobile is in packet idle mode again, and its non-DRX period begins.
+    fn tbf_ended(&mut self, now: Instant) {
+        if let Some(drx) = self.drx.filter(|_| self.uplink.is_none() && self.downlink.is_none()) {
+            self.awake_until = now + drx.non_drx.min(self.options.drx_timer_max);
+        }
     }
 
     /// The timeslots that it listens to, bit 0 for timeslot 0.

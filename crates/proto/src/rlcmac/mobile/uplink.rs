@@ -180,7 +180,7 @@ impl Mac {
             let winner = contention?;
             if winner != tbf.tlli {
                 self.counts.contentions_lost += 1;
-                self.drop_uplink();
+                self.drop_uplink(now);
                 self.access_failed(now);
                 return None;
             }
@@ -211,19 +211,20 @@ impl Mac {
 
     /// The TBF has ended as it should. What came meanwhile needs another.
     pub(super) fn end_uplink(&mut self, now: Instant) {
-        self.drop_uplink();
+        self.drop_uplink(now);
         self.seek_uplink(now);
     }
 
     /// Abnormal release with random access (44.060 clause 8.7.2): what has not arrived is sent by another TBF.
     pub(super) fn abandon_uplink(&mut self, now: Instant) {
         self.counts.expiries += 1;
-        self.drop_uplink();
+        self.drop_uplink(now);
         self.access_failed(now);
     }
 
-    fn drop_uplink(&mut self) {
+    fn drop_uplink(&mut self, now: Instant) {
         OF_UPLINK.into_iter().for_each(|timer| self.deadlines.clear(timer));
         self.take_back();
+        self.tbf_ended(now);
     }
 }

@@ -391,6 +391,9 @@ impl Pcu {
             let lost: Vec<_> = tbf.custody.lost().collect();
             self.lost.extend(lost.into_iter().map(|pdu| (pdu, Loss::Air)));
         }
+        if report.is_final {
+            self.transfers_until(mobile, now + self.options.t3192);
+        }
         let tlli = self.contexts.get_mut(&mobile).and_then(|context| {
             context.failures = 0;
             context.tllis.first().copied().flatten()

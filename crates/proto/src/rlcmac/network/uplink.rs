@@ -264,6 +264,10 @@ impl Pcu {
         let (n3103_max, t3169) = (self.config.n3103_max, self.config.t3169);
         let Some(tbf) = self.up_tbf(tfi) else { return };
         if came {
+            let mobile = tbf.tlli.and_then(|tlli| self.by_tlli.get(&tlli).copied());
+            if let Some(mobile) = mobile {
+                self.transfers_until(mobile, now);
+            }
             return self.free_up(tfi);
         }
         tbf.n3103 += 1;
