@@ -60,6 +60,9 @@ pub struct NetworkConfig {
     pub idle_poll: Duration,
     /// Blocks that were not acknowledged are sent again while there is nothing else to send (44.060 clause 9.1.3).
     pub premature_retransmission: bool,
+    /// A mobile that was told of a downlink TBF on the CCCH must say that it has heard it before data go (PACKET POLLING REQUEST, 44.060
+    /// clause 11.2.12). Otherwise data go at once, and where it has not heard it they are lost until N3105 and T3195 have run out.
+    pub confirm_assignment: bool,
     /// An access burst of one phase is answered with a single block: the mobile then asks in two phases.
     pub force_two_phase: bool,
     /// A block that was sent again after the mobile made its report does not count as missing in it. Without it blocks are
@@ -107,6 +110,7 @@ impl NetworkConfig {
             delayed_release: Duration::ZERO,
             idle_poll: Duration::from_millis(200),
             premature_retransmission: true,
+            confirm_assignment: false,
             force_two_phase: false,
             report_age_known: true,
             multislot_class: MultislotClass::ALL[5],

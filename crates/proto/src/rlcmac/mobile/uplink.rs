@@ -3,7 +3,7 @@
 use super::{Answer, FIVE_SECONDS, Mac, MobileTimer, bit, feed, mode};
 use crate::rlcmac::block::UpBlock;
 use crate::rlcmac::custody::{Carried, Custody, LlPdu};
-use crate::rlcmac::rlc::{Ending, Report, Sender};
+use crate::rlcmac::rlc::{Ending, Report, Sender, SenderCounts};
 use crate::rlcmac::signal::{Up, Usfs};
 use gannet_machine::time::{Duration, Instant};
 use gannet_wire::id::Tlli;
@@ -33,6 +33,10 @@ impl UplinkTbf {
     pub(super) fn slots(&self) -> u8 {
         let slots = (0_u8..).zip(&self.usfs).filter(|(_, usf)| usf.is_some());
         slots.fold(0, |set, (slot, _)| set | bit(slot))
+    }
+
+    pub(super) const fn sender_counts(&self) -> &SenderCounts {
+        self.sender.counts()
     }
 
     pub(super) const fn is_contended(&self) -> bool {
@@ -222,7 +226,7 @@ impl Mac {
         self.access_failed(now);
     }
 
-    fn drop_uplink(&mut self, now: Instant) {
+    pub(super) fn drop_uplink(&mut self, now: Instant) {
         OF_UPLINK.into_iter().for_each(|timer| self.deadlines.clear(timer));
         self.take_back();
         self.tbf_ended(now);

@@ -78,6 +78,11 @@ impl Queue {
         }
     }
 
+    /// A downlink TBF waits for its assignment.
+    pub(super) fn is_waiting(&self, tfi: u8) -> bool {
+        self.downlink.contains(&tfi)
+    }
+
     /// A downlink TBF is over.
     pub(super) fn forget_down(&mut self, tfi: u8) {
         self.downlink.retain(|other| *other != tfi);
