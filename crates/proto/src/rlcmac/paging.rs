@@ -137,7 +137,8 @@ impl Page {
 }
 
 /// How many of these pages, which wait for the same block, one message takes, in which order it has them, and so of which type it is: four
-/// temporary identities (type 3), two of them and any third (type 2), or any two (type 1).
+/// temporary identities (type 3), two of them and any third (type 2), or any two (type 1). Two IMSIs fill a block and leave no room for what
+/// the pages are for: a message has one.
 #[must_use]
 pub fn combine(waiting: &[Page]) -> Pages {
     let at = |place: usize| waiting.get(place).copied();
@@ -155,7 +156,9 @@ pub fn combine(waiting: &[Page]) -> Pages {
             return [first, second, third, None];
         }
     }
-    [at(0), at(1), None, None]
+    let is_imsi = |page: &Page| matches!(page.identity, PagedIdentity::Imsi(_));
+    let are_both = at(0).is_some_and(|page| is_imsi(&page));
+    [at(0), at(1).filter(|page| !(are_both && is_imsi(page))), None, None]
 }
 
 #[cfg(test)]
@@ -244,5 +247,7 @@ mod tests {
         assert_eq!(combine(&[ps, cs, ps]), [Some(ps), Some(cs), Some(ps), None]);
         assert_eq!(combine(&[by_imsi, odd, ps]), [Some(by_imsi), Some(odd), None, None]);
         assert_eq!(combine(&[ps, odd]), [Some(ps), Some(odd), None, None]);
+        assert_eq!(combine(&[odd, by_imsi, by_imsi]), [Some(odd), Some(by_imsi), None, None]);
+        assert_eq!(combine(&[by_imsi, by_imsi, ps]), [Some(by_imsi), None, None, None]);
     }
 }
