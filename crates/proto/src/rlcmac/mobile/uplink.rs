@@ -198,8 +198,12 @@ impl Mac {
             self.deadlines.set(MobileTimer::T3184, now + FIVE_SECONDS);
         }
         tbf.sender.set_scheme(coding);
-        // A report that is none of this window changes nothing; its poll is answered all the same.
-        let _ = tbf.sender.acknowledge(report, None);
+        // In extended uplink TBF mode the network may end the TBF just when there is new data: what the final acknowledgement cannot know of
+        // goes by another TBF.
+        if !report.is_final || tbf.sender.has_final() {
+            // A report that is none of this window changes nothing; its poll is answered all the same.
+            let _ = tbf.sender.acknowledge(report, None);
+        }
         tbf.done();
         if report.is_final {
             tbf.is_ending = true;
