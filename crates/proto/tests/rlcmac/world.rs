@@ -62,7 +62,7 @@ impl Default for Plan {
     }
 }
 
-pub fn tlli(mobile: u32) -> Tlli {
+pub const fn tlli(mobile: u32) -> Tlli {
     Tlli(0xc000_0000 | mobile)
 }
 
