@@ -7,13 +7,15 @@
 //! that send in the same block or frame one may be stronger ([`Capture`]); otherwise all are lost.
 
 use super::block::{DownBlock, UpBlock};
-use super::ccch::{block_ends, block_from};
+use super::ccch::block_ends;
 use super::channel::{Capture, Link};
 use super::codec::AirOctets;
 use super::custody::{DUMMY_LL_PDU, Delivered, LlPdu};
 use super::mobile::Mac;
 use super::multiframe::{BlockPeriod, frame_start};
 use super::network::{Loss, Pcu};
+use super::paging::Page;
+use super::rlc::Passage;
 use super::signal::{Burst, Common};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
@@ -66,6 +68,10 @@ pub struct AirCounts {
     pub burst_collisions: u64,
     /// LL-PDUs that came whole when their sender had just taken them back: they come again, and count then.
     pub late: u64,
+    /// Downlink data blocks.
+    pub down: Passage,
+    /// Uplink data blocks.
+    pub up: Passage,
     /// What must not happen.
     pub faults: Faults,
 }
@@ -107,6 +113,8 @@ pub struct Cell {
     bursts: Vec<(u32, Burst)>,
     down_fates: VecDeque<Fate>,
     up_fates: VecDeque<Fate>,
+    /// Pages that mobiles have heard.
+    paged: VecDeque<(u32, Page)>,
     next: Option<Instant>,
     counts: AirCounts,
 }
@@ -130,6 +138,7 @@ impl Cell {
             bursts: Vec::new(),
             down_fates: VecDeque::new(),
             up_fates: VecDeque::new(),
+            paged: VecDeque::new(),
             next: None,
             counts: AirCounts::default(),
         }
@@ -164,6 +173,10 @@ impl Cell {
         self.members.retain(|member| *member != mobile);
         self.busy.retain(|member| *member != mobile);
         self.bursts.retain(|(sender, _)| *sender != mobile);
+        let its = |sent: &(u32, AirOctets)| sent.0 == mobile && matches!(sent.1, AirOctets::Data(_));
+        let cut_off = self.up.iter().flatten().filter(|sent| its(sent)).count() as u64;
+        self.counts.up.sent += cut_off;
+        self.counts.up.unheard += cut_off;
         self.up.iter_mut().for_each(|sent| sent.retain(|(sender, _)| *sender != mobile));
     }
 
@@ -199,6 +212,17 @@ impl Cell {
             Direction::Down => !self.down_fates.is_empty(),
             Direction::Up => !self.up_fates.is_empty(),
         }
+    }
+
+    /// The next page that a mobile has heard, whoever it is for.
+    pub fn pop_paged(&mut self) -> Option<(u32, Page)> {
+        self.paged.pop_front()
+    }
+
+    /// True where [`Cell::pop_paged`] has one.
+    #[must_use]
+    pub fn has_paged(&self) -> bool {
+        !self.paged.is_empty()
     }
 
     /// Does all that happens until now.
@@ -241,9 +265,7 @@ impl Cell {
 
     /// Decides when to go on.
     fn plan(&mut self, now: Instant, mobiles: &[Mobile]) {
-        if matches!(self.ccch, Ccch::Silent) && self.pcu.has_common() {
-            self.ccch = Ccch::Waiting(block_from(now));
-        }
+        self.plan_common(now);
         if self.pdch == Pdch::Silent && self.pcu.is_active() {
             self.pdch = Pdch::Waiting(BlockPeriod::at_or_after(now).0);
         }
@@ -269,7 +291,7 @@ impl Cell {
             return;
         }
         self.pcu.begin(now, period);
-        let pdchs = self.pcu.config().pdchs;
+        let pdchs = self.pcu.pdchs();
         for (slot, place) in (0_u8..).zip(&mut self.down) {
             let block = if pdchs >> slot & 1 == 1 { self.pcu.downlink(now, slot, period) } else { None };
             let octets = block.as_ref().and_then(DownBlock::emit);
@@ -303,7 +325,7 @@ impl Cell {
                     Err(_) => self.counts.faults.unreadable += 1,
                 }
             }
-            if self.pcu.config().pdchs >> slot & 1 == 1 {
+            if self.pcu.pdchs() >> slot & 1 == 1 {
                 let sent = self.up.get_mut(place).map(core::mem::take).unwrap_or_default();
                 self.receive_up(cx, (slot, period), sent, mobiles);
             }
@@ -311,7 +333,7 @@ impl Cell {
         self.busy.retain(|mobile| {
             mobiles
                 .get(*mobile as usize)
-                .is_some_and(|state| state.mac.is_busy() || state.mac.next_due().is_some())
+                .is_some_and(|state| state.mac.is_active())
         });
         self.pdch = if self.pcu.is_active() { Pdch::Waiting(period + 1) } else { Pdch::Silent };
     }
@@ -324,15 +346,24 @@ impl Cell {
         mobiles: &mut [Mobile],
     ) {
         let coding = block.coding();
+        let tfi = match block {
+            DownBlock::Data { header, .. } => Some(header.tfi),
+            DownBlock::Control { .. } => None,
+        };
+        let before = self.counts.down;
+        self.counts.down.sent += u64::from(tfi.is_some());
         for mobile in self.busy.iter().copied() {
             let Some(state) = mobiles.get_mut(mobile as usize) else { continue };
             if state.mac.slots() >> slot & 1 == 0 {
                 continue;
             }
+            let is_its = u64::from(tfi.is_some_and(|tfi| state.mac.expects(tfi, slot)));
             if state.downlink.is_lost(cx.rng, BlockPeriod(period), coding) {
                 self.counts.downlink_lost += 1;
+                self.counts.down.lost += is_its;
                 continue;
             }
+            self.counts.down.arrived += is_its;
             let now = cx.now;
             state.mac.hear(now, (slot, period), block, |octets| {
                 let DownBlock::Data { header, .. } = block else { return };
@@ -350,6 +381,9 @@ impl Cell {
                 arrive(cx, &mut self.counts, &mut self.down_fates, about, octets);
             });
         }
+        let down = &mut self.counts.down;
+        let is_unheard = tfi.is_some() && (down.arrived, down.lost) == (before.arrived, before.lost);
+        down.unheard += u64::from(is_unheard);
     }
 
     fn receive_up(
@@ -363,6 +397,10 @@ impl Cell {
             self.counts.uplink_collisions += sent.len() as u64;
         }
         let strongest = self.capture.received(cx.rng, sent.len()).and_then(|which| sent.get(which).copied());
+        let data = sent.iter().filter(|(_, octets)| matches!(octets, AirOctets::Data(_))).count() as u64;
+        let is_data = strongest.is_some_and(|(_, octets)| matches!(octets, AirOctets::Data(_)));
+        self.counts.up.sent += data;
+        self.counts.up.collided += data - u64::from(is_data);
         sent.clear();
         let heard = strongest.and_then(|(mobile, octets)| {
             let block = UpBlock::parse(&octets);
@@ -371,11 +409,13 @@ impl Cell {
             let link = mobiles.get_mut(mobile as usize).map(|state| &mut state.uplink);
             let is_lost = link.is_none_or(|link| link.is_lost(cx.rng, BlockPeriod(period), block.coding()));
             self.counts.uplink_lost += u64::from(is_lost);
+            self.counts.up.lost += u64::from(is_lost && is_data);
             (!is_lost).then_some((mobile, block))
         });
         let sender = heard.as_ref().and_then(|(mobile, _)| mobiles.get_mut(*mobile as usize));
         let mut sender = sender.map(|state| &mut state.mac);
         let (now, counts, fates) = (cx.now, &mut self.counts, &mut self.up_fates);
+        let refused = self.pcu.counts().uplink_refused;
         self.pcu.uplink(now, (slot, period), heard.as_ref().map(|(_, block)| block), |tlli, octets| {
             let about = sender.as_mut().and_then(|mac| mac.delivered(octets));
             if about.is_none() && !sender.as_ref().is_some_and(|mac| mac.carries()) {
@@ -386,6 +426,11 @@ impl Cell {
             counts.faults.misdelivered += u64::from(about.is_some() && !is_its);
             arrive(cx, counts, fates, about, octets);
         });
+        if is_data && heard.is_some() {
+            let is_refused = self.pcu.counts().uplink_refused - refused;
+            self.counts.up.unheard += is_refused;
+            self.counts.up.arrived += 1 - is_refused;
+        }
         // The vector goes back with its memory.
         if let Some(place) = self.up.get_mut(usize::from(slot)) {
             *place = sent;
@@ -406,24 +451,32 @@ impl Cell {
         };
         self.pcu.common_sent(&message);
         for mobile in self.members.iter().copied() {
-            let Some(state) = mobiles.get_mut(mobile as usize).filter(|state| state.mac.is_on_ccch()) else {
+            let Some(state) = mobiles.get_mut(mobile as usize).filter(|state| state.mac.listens_to(frame)) else {
                 continue;
             };
             if state.downlink.is_lost(cx.rng, BlockPeriod::at_or_before(now), CodingScheme::Cs1) {
                 continue;
             }
             state.mac.hear_common(now, &message);
+            if let Common::Paging(pages) = message {
+                self.paged.extend(pages.into_iter().flatten().map(|page| (mobile, page)));
+            }
             if state.mac.is_busy() && !self.busy.contains(&mobile) {
                 self.busy.push(mobile);
             }
         }
     }
 
+    /// Decides which block of the CCCH is the next.
+    fn plan_common(&mut self, now: Instant) {
+        if !matches!(self.ccch, Ccch::Sending(..)) {
+            self.ccch = self.pcu.next_common_at(now).map_or(Ccch::Silent, Ccch::Waiting);
+        }
+    }
+
     /// A block of the CCCH may begin.
     fn common_begins(&mut self, now: Instant) {
-        if matches!(self.ccch, Ccch::Silent) && self.pcu.has_common() {
-            self.ccch = Ccch::Waiting(block_from(now));
-        }
+        self.plan_common(now);
         let Ccch::Waiting(frame) = self.ccch else { return };
         if frame_start(frame) <= now {
             let message = self.pcu.next_common(now, frame);

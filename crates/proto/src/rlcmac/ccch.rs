@@ -8,9 +8,9 @@ use gannet_machine::rng::Rng;
 use gannet_machine::time::Instant;
 
 /// Frames of the multiframe of control channels.
-const MULTIFRAME: u64 = 51;
+pub(super) const MULTIFRAME: u64 = 51;
 /// The first frame of each CCCH block in the multiframe.
-const BLOCKS: [u64; 9] = [6, 12, 16, 22, 26, 32, 36, 42, 46];
+pub(super) const BLOCKS: [u64; 9] = [6, 12, 16, 22, 26, 32, 36, 42, 46];
 /// Frames of a block.
 const BLOCK_FRAMES: u64 = 4;
 

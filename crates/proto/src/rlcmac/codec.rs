@@ -3,6 +3,8 @@
 //! Fields that nothing acts on have fixed values: page mode "normal", the carrier of the cell, timing advance 0, no power
 //! control. They are read and thrown away.
 
+mod paging;
+
 use super::block::{DownBlock, UpBlock};
 use super::rlc::Report;
 use super::signal::{Burst, Common, Down, REFERENCE_FRAMES, To, Up, Usfs};
@@ -415,6 +417,7 @@ impl Common {
     #[must_use]
     pub fn emit(&self) -> Option<CcchOctets> {
         let message = match *self {
+            Self::Paging(ref pages) => paging::request(pages)?,
             Self::Uplink { reference, slot, tfi, usf, coding } => {
                 let tbf = ImmediateUplinkTbf {
                     tfi: Tfi::lowest(tfi),
@@ -479,7 +482,11 @@ impl Common {
     /// # Errors
     /// What cannot be read.
     pub fn parse(octets: &[u8], now: u64) -> Result<Option<Self>, DecodeError> {
-        Ok(match CcchMessage::parse(octets)? {
+        let message = CcchMessage::parse(octets)?;
+        if let Some(pages) = paging::pages(&message) {
+            return Ok(Some(Self::Paging(pages)));
+        }
+        Ok(match message {
             CcchMessage::ImmediateAssignment(message) => Self::assigned(&message, now),
             CcchMessage::ImmediateAssignmentReject(message) => {
                 let [rejected, ..] = message.rejected;

@@ -2,6 +2,7 @@
 
 use super::ccch::RachControl;
 use super::multislot::MultislotClass;
+use super::paging::PagingControl;
 use gannet_machine::time::Duration;
 use gannet_wire::rlcmac::coding::CodingScheme;
 
@@ -10,6 +11,10 @@ use gannet_wire::rlcmac::coding::CodingScheme;
 pub struct CellOptions {
     /// Random access on the CCCH.
     pub rach: RachControl,
+    /// Paging blocks of the CCCH.
+    pub paging: PagingControl,
+    /// DRX_TIMER_MAX: the longest non-DRX period after a transfer; 0, or 1 to 64 s.
+    pub drx_timer_max: Duration,
     /// T3168: how long a mobile waits for an answer to PACKET RESOURCE REQUEST, 500 ms to 4 s.
     pub t3168: Duration,
     /// T3192: how long a mobile keeps the TFI of a downlink TBF after its last block, up to 1.5 s.
@@ -24,6 +29,8 @@ impl Default for CellOptions {
     fn default() -> Self {
         Self {
             rach: RachControl::default(),
+            paging: PagingControl::default(),
+            drx_timer_max: Duration::from_secs(4),
             t3168: Duration::from_secs(1),
             t3192: Duration::from_millis(500),
             bs_cv_max: 7,
@@ -53,6 +60,9 @@ pub struct NetworkConfig {
     pub idle_poll: Duration,
     /// Blocks that were not acknowledged are sent again while there is nothing else to send (44.060 clause 9.1.3).
     pub premature_retransmission: bool,
+    /// A mobile that was told of a downlink TBF on the CCCH must say that it has heard it before data go (PACKET POLLING REQUEST, 44.060
+    /// clause 11.2.12). Otherwise data go at once, and where it has not heard it they are lost until N3105 and T3195 have run out.
+    pub confirm_assignment: bool,
     /// An access burst of one phase is answered with a single block: the mobile then asks in two phases.
     pub force_two_phase: bool,
     /// A block that was sent again after the mobile made its report does not count as missing in it. Without it blocks are
@@ -100,6 +110,7 @@ impl NetworkConfig {
             delayed_release: Duration::ZERO,
             idle_poll: Duration::from_millis(200),
             premature_retransmission: true,
+            confirm_assignment: false,
             force_two_phase: false,
             report_age_known: true,
             multislot_class: MultislotClass::ALL[5],

@@ -4,7 +4,7 @@
 //! air, [`multislot`] on which timeslots a mobile can have them, and [`channel`] which of them are lost there.
 //!
 //! [`network`] is the PCU of a cell and [`mobile`] the MAC of a mobile. Both are sans-IO: each is told what it hears and asked
-//! what it sends, block period by block period, and frame by frame of the CCCH ([`ccch`]). They speak in the primitives of
+//! what it sends, block period by block period, and frame by frame of the CCCH ([`ccch`], [`paging`]). They speak in the primitives of
 //! [`signal`] and in the blocks of [`block`]; their octets are in `codec`. [`air`] is a cell with both of them and what lies between.
 
 pub mod air;
@@ -18,5 +18,6 @@ pub mod mobile;
 pub mod multiframe;
 pub mod multislot;
 pub mod network;
+pub mod paging;
 pub mod rlc;
 pub mod signal;

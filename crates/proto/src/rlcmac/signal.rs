@@ -3,6 +3,7 @@
 //! Each is a message of 04.60 clause 11 [44.060] or of 04.18 clause 9.1 [44.018], without the fields that nothing here acts on.
 //! Their octets are those of `gannet_wire::rlcmac`.
 
+use super::paging::Pages;
 use super::rlc::Report;
 use gannet_machine::time::Duration;
 use gannet_wire::id::Tlli;
@@ -151,6 +152,8 @@ impl Burst {
 /// From the network on AGCH or PCH.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Common {
+    /// PAGING REQUEST type 1, 2 or 3 (04.18 clauses 9.1.22 to 9.1.24).
+    Paging(Pages),
     /// IMMEDIATE ASSIGNMENT with a packet uplink assignment (04.18 clause 10.5.2.16).
     Uplink {
         /// Whose burst it answers.

@@ -5,6 +5,7 @@
 
 mod mobile;
 mod network;
+mod paging;
 mod several;
 mod transfer;
 mod world;

@@ -340,6 +340,24 @@ fn t3184_without_any_acknowledgement_in_extended_mode() {
     assert!((FIVE.0 - 25_000_000..FIVE.0 + 25_000_000).contains(&after), "{after}");
 }
 
+#[test]
+fn new_data_that_meet_a_final_acknowledgement_go_by_another_tbf() {
+    let options = CellOptions { extended_uplink: Duration::from_secs(2), ..CellOptions::default() };
+    let mut bench = Bench::new(MobileConfig::default(), options);
+    bench.request(20);
+    bench.one_phase();
+    bench.usf();
+    bench.ack(1, false, Some(0), None);
+    assert_eq!(control(bench.usf()), Up::Dummy { tlli: tlli(0) });
+    bench.request(20);
+    assert_eq!(countdown(bench.usf()), (15, false));
+    // The network has ended the TBF before this block came, if it came.
+    bench.ack(2, true, Some(0), Some(0));
+    bench.say(NOBODY, None, Down::Dummy);
+    assert_eq!(control(bench.say(NOBODY, None, Down::Dummy)), Up::ControlAck { tlli: tlli(0) });
+    assert_eq!((bench.mac.slots(), bench.mac.waiting(), bench.mac.counts().accesses), (0, (1, 20), 2));
+}
+
 fn two_phase() -> Bench {
     let mut bench =
         Bench::new(MobileConfig { two_phase: true, ..MobileConfig::default() }, CellOptions::default());
@@ -476,6 +494,41 @@ fn an_access_gives_way_to_a_downlink_tbf() {
     usfs[usize::from(SLOT)] = Some(USF);
     bench.say(NOBODY, None, Down::UplinkAssignment { to: To::DownlinkTfi(TFI), tfi: 9, usfs, coding: Cs2 });
     assert_eq!(countdown(bench.usf()).0, 0, "it sends on the PACCH's timeslot");
+}
+
+#[test]
+fn a_released_uplink_tbf_ends_at_once_and_the_release_is_answered() {
+    let mut bench = Bench::plain();
+    bench.request(1000);
+    bench.one_phase();
+    bench.usf();
+    let release = Down::TbfRelease { to: To::UplinkTfi(TFI), is_both: false };
+    assert!(bench.say(NOBODY, Some(0), release).is_none());
+    assert_eq!(bench.mac.slots(), 1 << SLOT, "its contention is not resolved: it is not meant");
+    bench.ack(1, false, Some(0), None);
+    assert!(bench.say(USF, Some(0), release).is_none(), "it sends nothing any more");
+    assert!(bench.mac.is_active() && bench.mac.is_on_ccch());
+    assert!(bench.usf().is_none());
+    assert_eq!(control(bench.usf()), Up::ControlAck { tlli: tlli(0) });
+    let counts = bench.mac.counts();
+    assert_eq!((bench.mac.waiting(), counts.accesses, counts.released), ((1, 1000), 2, 1));
+}
+
+#[test]
+fn a_polling_request_is_answered_by_the_mobile_that_it_names() {
+    let mut bench = Bench::plain();
+    bench.assigned_down();
+    for (to, is_its) in [
+        (To::DownlinkTfi(TFI), true),
+        (To::DownlinkTfi(TFI + 1), false),
+        (To::Tlli(tlli(0)), true),
+        (To::Tlli(tlli(1)), false),
+    ] {
+        bench.say(NOBODY, Some(0), Down::Polling { to });
+        bench.say(NOBODY, None, Down::Dummy);
+        let answer = bench.say(NOBODY, None, Down::Dummy);
+        assert_eq!(answer.map(|answer| control(Some(answer))), is_its.then_some(Up::ControlAck { tlli: tlli(0) }));
+    }
 }
 
 #[test]

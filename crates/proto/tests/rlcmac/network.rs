@@ -65,7 +65,7 @@ impl Bench {
         self.now = at.start().max(self.now);
         self.pcu.begin(self.now, at.0);
         for slot in 0..8 {
-            let is_pdch = self.pcu.config().pdchs >> slot & 1 == 1;
+            let is_pdch = self.pcu.pdchs() >> slot & 1 == 1;
             self.heard[usize::from(slot)] =
                 is_pdch.then(|| self.pcu.downlink(self.now, slot, at.0)).flatten();
         }
@@ -88,7 +88,7 @@ impl Bench {
         while self.pcu.tbfs() != (0, 0) {
             if self.pcu.is_active() {
                 self.period(&[]);
-            } else {
+            } else if !self.pcu.has_common() {
                 self.now = self.pcu.next_due().expect("a timer runs").max(self.now);
                 self.pcu.wake(self.now);
                 self.period = BlockPeriod::at_or_after(self.now).0;
@@ -416,4 +416,141 @@ fn an_extended_uplink_tbf_ends_after_its_time() {
         "{asked} in {}",
         bench.now.since(since)
     );
+}
+
+/// Periods until a control block is heard on any timeslot; the timeslot, its RRBP and the message.
+fn control(bench: &mut Bench) -> (u8, Option<u8>, Down) {
+    for _ in 0..20 {
+        bench.period(&[]);
+        for slot in 0..8 {
+            if let Some(DownBlock::Control { rrbp, message, .. }) = bench.heard(slot)
+                && *message != Down::Dummy
+            {
+                return (slot, *rrbp, *message);
+            }
+        }
+    }
+    panic!("nothing is said");
+}
+
+/// The block that a poll has reserved: this is sent there.
+fn answer(bench: &mut Bench, slot: u8, rrbp: Option<u8>, up: Up) {
+    for _ in 0..2 + rrbp.expect("a poll") {
+        bench.period(&[]);
+    }
+    bench.period(&[(slot, UpBlock::Control(up))]);
+}
+
+const ACK: Up = Up::ControlAck { tlli: tlli(0) };
+
+#[test]
+fn an_assignment_that_is_to_be_confirmed_is_polled_for_and_told_again() {
+    let network = NetworkConfig { confirm_assignment: true, ..config() };
+    let mut bench = Bench::new(network, CellOptions::default());
+    bench.request(1, 100);
+    for _ in 0..2 {
+        let Common::Downlink { slot, tfi, .. } = bench.common() else { panic!("no TBF") };
+        let (on, rrbp, message) = control(&mut bench);
+        assert_eq!((on, message), (slot, Down::Polling { to: To::DownlinkTfi(tfi) }));
+        let after = 3 + rrbp.unwrap();
+        (0..after).for_each(|_| bench.period(&[]));
+        assert!(bench.pcu.has_common(), "nobody has answered: it is told again");
+        assert_eq!(bench.pcu.counts().data, [0; 5], "no data before that");
+    }
+    let Common::Downlink { slot, .. } = bench.common() else { panic!("no TBF") };
+    let (_, rrbp, _) = control(&mut bench);
+    answer(&mut bench, slot, rrbp, ACK);
+    bench.period(&[]);
+    assert!(matches!(bench.heard(slot), Some(DownBlock::Data { .. })) && !bench.pcu.has_common());
+}
+
+#[test]
+fn n3105_ends_the_search_for_a_mobile_that_confirms_nothing() {
+    let network = NetworkConfig { confirm_assignment: true, assignments_max: 1, ..config() };
+    let mut bench = Bench::new(network, CellOptions::default());
+    bench.request(1, 100);
+    let took = bench.silence();
+    let told = bench.pcu.access_counts().downlink;
+    assert_eq!((told, bench.pcu.counts().data), (u64::from(config().n3105_max), [0; 5]));
+    let lost = bench.pcu.pop_lost().map(|(_, loss)| loss);
+    assert!(took > Duration::from_secs(5) && lost == Some(Loss::Contact), "T3195: {took}");
+}
+
+#[test]
+fn a_pdch_that_goes_is_left_by_its_downlink_tbf_and_what_has_not_arrived_goes_on_another() {
+    let mut bench = Bench::plain();
+    bench.request(1, 300);
+    let Common::Downlink { slot, tfi, .. } = bench.common() else { panic!("no TBF") };
+    bench.period(&[]);
+    let left = config().pdchs & !(1 << slot);
+    bench.pcu.reconfigure(NetworkConfig { pdchs: left, ..config() });
+    assert_eq!(bench.pcu.pdchs(), config().pdchs, "until all is said there");
+    let (on, rrbp, message) = control(&mut bench);
+    assert_eq!((on, message), (slot, Down::TbfRelease { to: To::DownlinkTfi(tfi), is_both: false }));
+    answer(&mut bench, slot, rrbp, ACK);
+    let Common::Downlink { slot: next, .. } = bench.common() else { panic!("no TBF") };
+    bench.period(&[]);
+    assert_eq!((bench.pcu.pdchs(), left >> next & 1, bench.pcu.waiting().1 > 0), (left, 1, true));
+    assert!(matches!(bench.heard(next), Some(DownBlock::Data { header, .. }) if header.bsn == 0));
+}
+
+#[test]
+fn a_release_of_an_uplink_tbf_that_nobody_answers_is_repeated_and_ends_with_t3169() {
+    let mut bench = Bench::plain();
+    let (slot, tfi, usf) = bench.one_phase();
+    bench.period(&[]);
+    bench.period(&[(slot, block(tfi, 0, 15, Some(0)))]);
+    bench.pcu.reconfigure(NetworkConfig { pdchs: config().pdchs & !(1 << slot), ..config() });
+    let begin = bench.now;
+    let (mut said, mut usfs) = (0, 0);
+    while bench.pcu.pdchs() >> slot & 1 == 1 {
+        assert!(bench.now.since(begin) < Duration::from_secs(3), "the PDCH is not given up");
+        bench.period(&[]);
+        let heard = bench.heard(slot);
+        usfs += u32::from(heard.is_some_and(|block| block.usf() == usf));
+        let release = Down::TbfRelease { to: To::UplinkTfi(tfi), is_both: false };
+        said += u32::from(matches!(heard, Some(DownBlock::Control { message, .. }) if *message == release));
+    }
+    assert_eq!((said, usfs, bench.pcu.tbfs()), (u32::from(config().n3105_max), 0, (0, 1)));
+    assert!(bench.silence() > Duration::from_secs(4) && bench.now.since(begin) < Duration::from_secs(8));
+}
+
+#[test]
+fn an_assignment_that_waits_for_its_block_is_made_anew_where_its_pdch_goes() {
+    let mut bench = Bench::plain();
+    bench.request(1, 300);
+    bench.pcu.reconfigure(NetworkConfig { pdchs: 0b1000_0000, ..config() });
+    assert!(matches!(bench.common(), Common::Downlink { slot: 7, .. }));
+    assert_eq!((bench.pcu.tbfs(), bench.pcu.counts().releases), ((1, 0), 0), "nobody had been told");
+}
+
+#[test]
+fn a_mobile_that_asks_again_is_told_of_the_same_tbf() {
+    let mut bench = Bench::plain();
+    let (other, first, _) = bench.one_phase();
+    bench.request(1, 1000);
+    let mut mobile = Listener::new(&mut bench);
+    let slot = mobile.slot;
+    let ask = |bench: &mut Bench| {
+        let report = Report::default();
+        let up = Up::DownlinkAckNack { tfi: 0, report, wants_uplink: true };
+        bench.period(&[(slot, UpBlock::Control(up))]);
+        let (_, _, message) = control(bench);
+        let Down::UplinkAssignment { tfi, usfs, .. } = message else { panic!("{message:?}") };
+        (tfi, usfs)
+    };
+    let told = ask(&mut bench);
+    assert_ne!(told.0, first);
+    // A lower TFI, and a USF with it, are free again: they must not become those of a TBF that the mobile may have.
+    bench.period(&[(other, block(first, 0, 0, Some(1)))]);
+    let (on, rrbp, _) = control(&mut bench);
+    answer(&mut bench, on, rrbp, Up::ControlAck { tlli: tlli(1) });
+    assert_eq!(bench.pcu.tbfs(), (1, 1));
+    assert_eq!(ask(&mut bench), told);
+    assert_eq!(bench.pcu.tbfs(), (1, 1));
+    mobile.period(&mut bench, false);
+    // What it sends it has from this TBF: if it asks now, it has left that.
+    let sent = block(told.0, 0, 15, None);
+    bench.period(&[(told.1.iter().position(Option::is_some).unwrap() as u8, sent)]);
+    assert_ne!(ask(&mut bench).0, told.0);
 }

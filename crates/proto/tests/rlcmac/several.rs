@@ -2,12 +2,17 @@
 
 use crate::world::{FRAMES, Plan, World, octets};
 use gannet_machine::rng::Rng;
-use gannet_machine::time::Duration;
+use gannet_machine::time::{Duration, Instant};
+use gannet_proto::bearer::PagedIdentity;
 use gannet_proto::rlcmac::air::Direction::{self, Down, Up};
 use gannet_proto::rlcmac::air::Faults;
+use gannet_proto::rlcmac::ccch::block_from;
 use gannet_proto::rlcmac::channel::{Bursts, Capture, Link, Profile};
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::mobile::MobileConfig;
+use gannet_proto::rlcmac::paging::{Page, PagingControl};
+use gannet_proto::rlcmac::rlc::RlcCounts;
+use gannet_wire::id::Imsi;
 use gannet_wire::rlcmac::coding::CodingScheme;
 use std::collections::BTreeMap;
 
@@ -81,6 +86,7 @@ fn random_world(seed: u64) {
         premature_retransmission: dice.chance(0.7),
         report_age_known: dice.chance(0.5),
         force_two_phase: dice.chance(0.3),
+        confirm_assignment: dice.chance(0.3),
         downlink_slots: 1 + dice.below(4) as u8,
         uplink_slots: 1 + dice.below(2) as u8,
         ..NetworkConfig::new(pdchs, coding)
@@ -89,6 +95,8 @@ fn random_world(seed: u64) {
         bs_cv_max: dice.below(16) as u8,
         extended_uplink: Duration::from_millis([0, 0, 500][dice.below(3) as usize]),
         t3192: Duration::from_millis([0, 120, 500, 1500][dice.below(4) as usize]),
+        paging: PagingControl { multiframes: 2 + dice.below(8) as u8, access_blocks: dice.below(8) as u8 },
+        drx_timer_max: Duration::from_secs([0, 1, 4][dice.below(3) as usize]),
         ..CellOptions::default()
     };
     let link = match dice.below(4) {
@@ -105,6 +113,12 @@ fn random_world(seed: u64) {
     let capture = if dice.chance(0.5) { Capture::Ratio(2.0) } else { Capture::None };
     let mobile = MobileConfig { two_phase: dice.chance(0.3), ..MobileConfig::default() };
     let mut world = World::new(&Plan { seed, mobiles, network, options, mobile, capture, link });
+    for mobile in 0..mobiles {
+        if dice.chance(0.6) {
+            world.sleeper(mobile, mobile, Duration::from_secs([0, 1, 2][dice.below(3) as usize]));
+        }
+    }
+    let mut pages = 0;
     let mut sent: BTreeMap<(bool, u32), Vec<Vec<u8>>> = BTreeMap::new();
     for name in 0..(4 + dice.below(60) as u32) {
         let (mobile, len) = (dice.below(mobiles.into()) as u32, 5 + dice.below(900) as usize);
@@ -124,6 +138,17 @@ fn random_world(seed: u64) {
             let gone = if dice.chance(0.5) { Link::with_rate(1.0) } else { Link::perfect() };
             (state.downlink, state.uplink) = (gone.clone(), gone);
         }
+        if dice.chance(0.1) {
+            world.page(page_of(mobile), &imsi_of(mobile));
+            pages += 1;
+        }
+        if dice.chance(0.02) {
+            // PDCHs come and go.
+            let pdchs = [0b0001_0000, 0b0110_0000, 0b1111_0000, 0b1000_0001][dice.below(4) as usize];
+            let network = NetworkConfig { pdchs, ..*world.cell.pcu().config() };
+            world.cell.pcu_mut().reconfigure(network);
+            world.cell.touched(world.around.now, None, &world.mobiles);
+        }
     }
     world.settle_of(seed);
     assert_eq!(world.cell.counts().faults.misdelivered, 0, "seed {seed}");
@@ -135,6 +160,42 @@ fn random_world(seed: u64) {
     assert_eq!(world.cell.pcu().tbfs(), (0, 0), "seed {seed}");
     assert_eq!(world.cell.pcu().waiting(), (0, 0), "seed {seed}");
     assert_eq!(world.around.frames.free(), FRAMES, "seed {seed}");
+    check_blocks(&world, seed);
+    check_pages(&world, pages, options.paging, seed);
+}
+
+/// Each data block that was sent has arrived, or has not for a reason that has a name.
+fn check_blocks(world: &World, seed: u64) {
+    let network = world.cell.pcu().rlc_counts();
+    let mut mobiles = RlcCounts::default();
+    world.mobiles.iter().for_each(|mobile| mobiles += mobile.mac.rlc_counts());
+    let counts = world.cell.counts();
+    assert_eq!(counts.down.fault(&network.sender, &mobiles.receiver), None, "seed {seed}: {counts:?}");
+    assert_eq!(counts.up.fault(&mobiles.sender, &network.receiver), None, "seed {seed}: {counts:?}");
+    let data: u64 = world.cell.pcu().counts().data.iter().sum();
+    assert_eq!(data, counts.down.sent, "seed {seed}");
+}
+
+/// Each page was said, and heard once at most, by mobiles that listened to its block.
+fn check_pages(world: &World, pages: u64, paging: PagingControl, seed: u64) {
+    assert_eq!(world.cell.pcu().access_counts().pages, pages, "seed {seed}");
+    for (at, mobile, page) in &world.paged {
+        let same = world.paged.iter().filter(|(when, whose, _)| (when, whose) == (at, mobile));
+        assert!(same.count() <= 4, "seed {seed}");
+        let PagedIdentity::Imsi(imsi) = page.identity else { panic!("seed {seed}: {page:?}") };
+        // The block ended now; a frame of it is two frames back.
+        let first = block_from(Instant(at.0 - 4 * 4_615_385));
+        assert!(paging.is_of(paging.group(&imsi), first), "seed {seed}: mobile {mobile} at {at}");
+    }
+    assert!(world.paged.len() as u64 <= pages * world.mobiles.len() as u64, "seed {seed}");
+}
+
+fn imsi_of(mobile: u32) -> Imsi {
+    format!("001010000{mobile:06}").parse().unwrap()
+}
+
+fn page_of(mobile: u32) -> Page {
+    Page { identity: PagedIdentity::Imsi(imsi_of(mobile)), is_packet: true }
 }
 
 /// Each LL-PDU is told of once, as its own mobile's; what arrives arrives in order.

@@ -9,7 +9,8 @@ use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::mobile::{Mac, MobileConfig};
 use gannet_proto::rlcmac::network::{Loss, Pcu, class_of_ll_pdu};
-use gannet_wire::id::Tlli;
+use gannet_proto::rlcmac::paging::{Drx, Page};
+use gannet_wire::id::{Imsi, Tlli};
 use gannet_wire::rlcmac::coding::CodingScheme;
 
 pub const FRAMES: usize = 4096;
@@ -31,6 +32,8 @@ pub struct World {
     pub cell: Cell,
     pub mobiles: Vec<Mobile>,
     pub told: Vec<Told>,
+    /// Pages that mobiles have heard, and when.
+    pub paged: Vec<(Instant, u32, Page)>,
 }
 
 /// What a world is made with.
@@ -59,7 +62,7 @@ impl Default for Plan {
     }
 }
 
-pub fn tlli(mobile: u32) -> Tlli {
+pub const fn tlli(mobile: u32) -> Tlli {
     Tlli(0xc000_0000 | mobile)
 }
 
@@ -88,7 +91,22 @@ impl World {
             cell,
             mobiles,
             told: Vec::new(),
+            paged: Vec::new(),
         }
+    }
+
+    /// A mobile that uses DRX, as both sides know: its IMSI ends with this number.
+    pub fn sleeper(&mut self, mobile: u32, number: u32, non_drx: Duration) -> Drx {
+        let imsi = format!("001010000{:06}", number % 1_000_000).parse().unwrap();
+        let drx = Drx { imsi, non_drx };
+        self.mobiles[mobile as usize].mac.set_drx(Some(drx));
+        self.cell.pcu_mut().set_drx(mobile, Some(drx));
+        drx
+    }
+
+    pub fn page(&mut self, page: Page, imsi: &Imsi) {
+        assert!(self.cell.pcu_mut().page(page, imsi));
+        self.cell.touched(self.around.now, None, &self.mobiles);
     }
 
     pub fn pdu(&self, mobile: u32, octets: &[u8]) -> LlPdu {
@@ -145,6 +163,9 @@ impl World {
 
     fn hear(&mut self) {
         let at = self.around.now;
+        while let Some((mobile, page)) = self.cell.pop_paged() {
+            self.paged.push((at, mobile, page));
+        }
         for direction in [Direction::Down, Direction::Up] {
             while let Some(fate) = self.cell.pop_fate(direction) {
                 let (pdu, loss) = match fate {

@@ -134,7 +134,8 @@ impl Mac {
             Common::Uplink { .. }
             | Common::SingleBlock { .. }
             | Common::Reject { .. }
-            | Common::Downlink { .. } => {}
+            | Common::Downlink { .. }
+            | Common::Paging(_) => {}
         }
     }
 

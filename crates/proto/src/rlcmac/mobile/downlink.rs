@@ -1,7 +1,7 @@
 //! The downlink TBF of a mobile (44.060 clauses 7.2, 8.1.2 and 9.3).
 
-use super::{FIVE_SECONDS, Mac, MobileTimer, bit, mode};
-use crate::rlcmac::rlc::Receiver;
+use super::{FIVE_SECONDS, Mac, MobileTimer, mode};
+use crate::rlcmac::rlc::{Receiver, ReceiverCounts};
 use crate::rlcmac::signal::Up;
 use gannet_machine::time::Instant;
 use gannet_wire::rlcmac::block::{Body, DownlinkHeader};
@@ -12,6 +12,12 @@ pub(super) struct DownlinkTbf {
     pub(super) tfi: u8,
     pub(super) slots: u8,
     receiver: Receiver,
+}
+
+impl DownlinkTbf {
+    pub(super) const fn receiver_counts(&self) -> &ReceiverCounts {
+        self.receiver.counts()
+    }
 }
 
 impl Mac {
@@ -33,6 +39,7 @@ impl Mac {
             }
         } else {
             self.counts.downlink_tbfs += 1;
+            self.drop_downlink();
             self.downlink = Some(DownlinkTbf { tfi, slots, receiver: Receiver::new(mode(acknowledged)) });
         }
         self.deadlines.clear(MobileTimer::T3192);
@@ -48,10 +55,10 @@ impl Mac {
         body: &Body,
         mut deliver: impl FnMut(&[u8]),
     ) -> bool {
-        let Some(tbf) = &mut self.downlink else { return false };
-        if tbf.tfi != header.tfi || tbf.slots & bit(slot) == 0 {
+        if !self.expects(header.tfi, slot) {
             return false;
         }
+        let Some(tbf) = &mut self.downlink else { return false };
         if !tbf.receiver.is_complete() {
             self.deadlines.set(MobileTimer::T3190, now + FIVE_SECONDS);
         }
@@ -81,9 +88,16 @@ impl Mac {
         Some(Up::DownlinkAckNack { tfi, report, wants_uplink })
     }
 
+    pub(super) fn drop_downlink(&mut self) {
+        if let Some(tbf) = self.downlink.take() {
+            self.ended.receiver += *tbf.receiver_counts();
+        }
+    }
+
     /// The TBF ends (44.060 clause 8.1.2.5): what waits to be sent takes the CCCH.
     pub(super) fn end_downlink(&mut self, now: Instant) {
-        self.downlink = None;
+        self.drop_downlink();
+        self.tbf_ended(now);
         self.deadlines.clear(MobileTimer::T3190);
         self.deadlines.clear(MobileTimer::T3192);
         if self.uplink.is_none() && self.answers.is_empty() {

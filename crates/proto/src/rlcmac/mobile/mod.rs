@@ -18,8 +18,9 @@ mod uplink;
 use super::block::{DownBlock, UpBlock};
 use super::config::CellOptions;
 use super::custody::{Carried, Custody, Delivered, LlPdu};
-use super::multiframe::BlockPeriod;
-use super::rlc::{Mode, Sender};
+use super::multiframe::{BlockPeriod, frame_start};
+use super::paging::Drx;
+use super::rlc::{Mode, RlcCounts, Sender};
 use super::signal::{Burst, Common, Down, To, Up};
 use access::Access;
 use downlink::DownlinkTbf;
@@ -106,6 +107,8 @@ pub struct MobileCounts {
     pub contentions_lost: u64,
     /// Expiries of T3164, T3166, T3168, T3180, T3182, T3184 and T3190.
     pub expiries: u64,
+    /// PACKET TBF RELEASEs.
+    pub released: u64,
     /// LL-PDUs that were given up.
     pub given_up: u64,
     /// Uplink data blocks sent, by [`super::rlc::Kind`] in the order of its `ALL`.
@@ -142,9 +145,15 @@ pub struct Mac {
     /// Accesses in a row that led to nothing.
     failures: u8,
     is_suspended: bool,
+    /// When it listens in packet idle mode; `None` for each block.
+    drx: Option<Drx>,
+    /// Until then it listens to each block: the non-DRX period after a transfer.
+    awake_until: Instant,
     /// What was given up.
     lost: VecDeque<LlPdu>,
     counts: MobileCounts,
+    /// RLC of the TBFs that have ended.
+    ended: RlcCounts,
 }
 
 impl Mac {
@@ -165,8 +174,11 @@ impl Mac {
             deadlines: Deadlines::default(),
             failures: 0,
             is_suspended: false,
+            drx: None,
+            awake_until: Instant::ZERO,
             lost: VecDeque::new(),
             counts: MobileCounts::default(),
+            ended: RlcCounts::default(),
         }
     }
 
@@ -190,6 +202,21 @@ impl Mac {
         self.counts
     }
 
+    /// RLC of all TBFs until now: what was sent uplink, and what came downlink.
+    #[must_use]
+    pub fn rlc_counts(&self) -> RlcCounts {
+        let mut sum = self.ended;
+        self.uplink.iter().for_each(|tbf| sum.sender += *tbf.sender_counts());
+        self.downlink.iter().for_each(|tbf| sum.receiver += *tbf.receiver_counts());
+        sum
+    }
+
+    /// A downlink data block with this TFI on this timeslot is one of its TBF.
+    #[must_use]
+    pub fn expects(&self, tfi: u8, slot: u8) -> bool {
+        self.downlink.as_ref().is_some_and(|tbf| tbf.tfi == tfi && tbf.slots & bit(slot) != 0)
+    }
+
     /// LL-PDUs that wait for a TBF, and their octets.
     #[must_use]
     pub fn waiting(&self) -> (usize, usize) {
@@ -202,6 +229,12 @@ impl Mac {
         self.access.is_some() || self.awaiting.is_some() || self.is_on_pdch()
     }
 
+    /// Something of it is on the air, or will be: a block, a burst, an answer to a poll, the end of a timer.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.is_busy() || !self.answers.is_empty() || self.next_due().is_some()
+    }
+
     /// It listens to PDCHs.
     const fn is_on_pdch(&self) -> bool {
         self.uplink.is_some() || self.downlink.is_some() || self.awaiting.is_some()
@@ -211,6 +244,31 @@ impl Mac {
     #[must_use]
     pub const fn is_on_ccch(&self) -> bool {
         !self.is_on_pdch() && !self.is_suspended
+    }
+
+    /// How it listens in packet idle mode; `None` where it listens to each block.
+    pub const fn set_drx(&mut self, drx: Option<Drx>) {
+        self.drx = drx;
+    }
+
+    /// It listens to the CCCH block that begins with this frame. In DRX mode that is a block of its paging group (44.060 clause
+    /// 5.5.1.5); it is not in DRX mode while it makes an access, and for a time after a transfer.
+    #[must_use]
+    pub fn listens_to(&self, frame: u64) -> bool {
+        let is_its = |drx: Drx| {
+            let paging = self.options.paging;
+            self.access.is_some()
+                || frame_start(frame) < self.awake_until
+                || paging.is_of(paging.group(&drx.imsi), frame)
+        };
+        self.is_on_ccch() && self.drx.is_none_or(is_its)
+    }
+
+    /// A TBF has ended. With the last of them the mobile is in packet idle mode again, and its non-DRX period begins.
+    fn tbf_ended(&mut self, now: Instant) {
+        if let Some(drx) = self.drx.filter(|_| self.uplink.is_none() && self.downlink.is_none()) {
+            self.awake_until = now + drx.non_drx.min(self.options.drx_timer_max);
+        }
     }
 
     /// The timeslots that it listens to, bit 0 for timeslot 0.
@@ -335,8 +393,10 @@ impl Mac {
                 None
             }
             Down::TbfRelease { to, is_both } => self.is_meant(to).then(|| {
+                self.counts.released += 1;
                 if is_both || matches!(to, To::UplinkTfi(_)) {
-                    self.abandon_uplink(now);
+                    self.drop_uplink(now);
+                    self.access_failed(now);
                 }
                 if is_both || matches!(to, To::DownlinkTfi(_)) {
                     self.end_downlink(now);
@@ -427,13 +487,15 @@ impl Mac {
     fn leave_all(&mut self) {
         self.deadlines.clear_all();
         self.answers.clear();
-        (self.access, self.awaiting, self.downlink, self.failures) = (None, None, None, 0);
+        (self.access, self.awaiting, self.failures) = (None, None, 0);
+        self.drop_downlink();
         self.take_back();
     }
 
     /// The LL-PDUs of the uplink TBF that have not arrived are to be sent by another.
     fn take_back(&mut self) {
         let Some(tbf) = self.uplink.take() else { return };
+        self.ended.sender += *tbf.sender_counts();
         let (unsent, sent) = tbf.into_parts();
         self.lost.extend(sent);
         for pdu in unsent.into_iter().rev() {

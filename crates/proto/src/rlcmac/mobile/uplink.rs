@@ -3,7 +3,7 @@
 use super::{Answer, FIVE_SECONDS, Mac, MobileTimer, bit, feed, mode};
 use crate::rlcmac::block::UpBlock;
 use crate::rlcmac::custody::{Carried, Custody, LlPdu};
-use crate::rlcmac::rlc::{Ending, Report, Sender};
+use crate::rlcmac::rlc::{Ending, Report, Sender, SenderCounts};
 use crate::rlcmac::signal::{Up, Usfs};
 use gannet_machine::time::{Duration, Instant};
 use gannet_wire::id::Tlli;
@@ -33,6 +33,10 @@ impl UplinkTbf {
     pub(super) fn slots(&self) -> u8 {
         let slots = (0_u8..).zip(&self.usfs).filter(|(_, usf)| usf.is_some());
         slots.fold(0, |set, (slot, _)| set | bit(slot))
+    }
+
+    pub(super) const fn sender_counts(&self) -> &SenderCounts {
+        self.sender.counts()
     }
 
     pub(super) const fn is_contended(&self) -> bool {
@@ -180,7 +184,7 @@ impl Mac {
             let winner = contention?;
             if winner != tbf.tlli {
                 self.counts.contentions_lost += 1;
-                self.drop_uplink();
+                self.drop_uplink(now);
                 self.access_failed(now);
                 return None;
             }
@@ -194,8 +198,12 @@ impl Mac {
             self.deadlines.set(MobileTimer::T3184, now + FIVE_SECONDS);
         }
         tbf.sender.set_scheme(coding);
-        // A report that is none of this window changes nothing; its poll is answered all the same.
-        let _ = tbf.sender.acknowledge(report, None);
+        // In extended uplink TBF mode the network may end the TBF just when there is new data: what the final acknowledgement cannot know of
+        // goes by another TBF.
+        if !report.is_final || tbf.sender.has_final() {
+            // A report that is none of this window changes nothing; its poll is answered all the same.
+            let _ = tbf.sender.acknowledge(report, None);
+        }
         tbf.done();
         if report.is_final {
             tbf.is_ending = true;
@@ -211,19 +219,20 @@ impl Mac {
 
     /// The TBF has ended as it should. What came meanwhile needs another.
     pub(super) fn end_uplink(&mut self, now: Instant) {
-        self.drop_uplink();
+        self.drop_uplink(now);
         self.seek_uplink(now);
     }
 
     /// Abnormal release with random access (44.060 clause 8.7.2): what has not arrived is sent by another TBF.
     pub(super) fn abandon_uplink(&mut self, now: Instant) {
         self.counts.expiries += 1;
-        self.drop_uplink();
+        self.drop_uplink(now);
         self.access_failed(now);
     }
 
-    fn drop_uplink(&mut self) {
+    pub(super) fn drop_uplink(&mut self, now: Instant) {
         OF_UPLINK.into_iter().for_each(|timer| self.deadlines.clear(timer));
         self.take_back();
+        self.tbf_ended(now);
     }
 }

@@ -13,7 +13,7 @@ use super::resources::{Direction, permits, slots};
 use super::{Control, Loss, MARGIN, Pcu};
 use crate::rlcmac::custody::{Carried, Custody, Delivered, LlPdu};
 use crate::rlcmac::multislot::MultislotClass;
-use crate::rlcmac::rlc::{Ending, Kind, Mode, Report, Sender, Sent};
+use crate::rlcmac::rlc::{Ending, Kind, Mode, Report, Sender, SenderCounts, Sent};
 use crate::rlcmac::signal::To;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::Deadlines;
@@ -40,12 +40,16 @@ const T3193_MORE: Duration = Duration::from_millis(100);
 pub(super) enum DownState {
     /// Its assignment has not been sent, or is not acknowledged.
     Assigning,
+    /// Its assignment was sent on the CCCH, and the mobile is to say that it has heard it.
+    Confirming,
     /// Data blocks go.
     Flowing,
     /// The final block was sent.
     Finishing,
     /// Everything is acknowledged.
     Released,
+    /// The mobile is told that it ends.
+    Leaving,
     /// The mobile does not answer.
     Silent,
 }
@@ -82,6 +86,10 @@ impl DownTbf {
 
     pub(super) const fn waiting_octets(&self) -> u64 {
         self.sender.waiting_octets() as u64
+    }
+
+    pub(super) const fn sender_counts(&self) -> &SenderCounts {
+        self.sender.counts()
     }
 
     pub(super) const fn is_active(&self) -> bool {
@@ -139,6 +147,23 @@ impl DownTbf {
         );
     }
 
+    /// It is released: none of its timers counts, and nothing of it is sent.
+    pub(super) fn leave(&mut self) {
+        (self.state, self.n3105) = (DownState::Leaving, 0);
+        self.deadlines.clear_all();
+    }
+
+    /// Where it waits for its assignment on the CCCH, none was sent before.
+    pub(super) const fn is_untold(&self) -> bool {
+        self.n3105 == 0
+    }
+
+    /// The mobile has not answered; true where it is given up.
+    pub(super) const fn has_missed(&mut self, most: u8) -> bool {
+        self.n3105 += 1;
+        self.n3105 >= most
+    }
+
     /// The mobile makes its report now.
     pub(super) const fn report_is_made(&mut self) {
         self.serial = self.sender.serial();
@@ -167,7 +192,11 @@ impl Pcu {
                 let slot = slots(tbf.slots).next();
                 self.assign_down(mobile, class, slot.map(|slot| (To::DownlinkTfi(old), slot)));
             }
-            DownState::Assigning | DownState::Finishing | DownState::Silent => {}
+            DownState::Assigning
+            | DownState::Confirming
+            | DownState::Finishing
+            | DownState::Leaving
+            | DownState::Silent => {}
         }
     }
 
@@ -263,11 +292,14 @@ impl Pcu {
 
     /// The assignment on the CCCH has been sent: the mobile hears one timeslot, and is told of the others there.
     pub(super) fn assigned_on_ccch(&mut self, tfi: u8) {
-        let Some(tbf) = self.down_tbf(tfi) else { return };
-        tbf.state = DownState::Flowing;
+        let confirms = self.config.confirm_assignment;
+        let Some(tbf) = self.down_tbf(tfi).filter(|tbf| tbf.state == DownState::Assigning) else { return };
+        tbf.state = if confirms { DownState::Confirming } else { DownState::Flowing };
         let Some(slot) = slots(tbf.slots).next() else { return };
         if tbf.wanted != tbf.slots {
             self.say(slot, Control::DownlinkAssignment { to: To::DownlinkTfi(tfi), tfi, is_new: false });
+        } else if confirms {
+            self.say(slot, Control::Polling { tfi });
         }
     }
 
@@ -278,7 +310,7 @@ impl Pcu {
         if came {
             (tbf.slots, tbf.n3105) = (tbf.wanted, 0);
             let mobile = tbf.mobile;
-            if tbf.state == DownState::Assigning {
+            if matches!(tbf.state, DownState::Assigning | DownState::Confirming) {
                 tbf.state = DownState::Flowing;
                 self.forget_released(mobile, tfi);
             }
@@ -292,6 +324,11 @@ impl Pcu {
             (tbf.n3105 >= n3105_max, tbf.mobile, tbf.state == DownState::Assigning);
         if is_lost {
             return self.silent(now, tfi);
+        }
+        if tbf.state == DownState::Confirming {
+            // It may not have heard of the TBF at all: it is told again, and then polled again.
+            tbf.state = DownState::Assigning;
+            return self.retry_on_ccch(tfi);
         }
         let to = match (is_new, self.released_of(mobile)) {
             (false, _) => Some(To::DownlinkTfi(tfi)),
@@ -391,6 +428,9 @@ impl Pcu {
             let lost: Vec<_> = tbf.custody.lost().collect();
             self.lost.extend(lost.into_iter().map(|pdu| (pdu, Loss::Air)));
         }
+        if report.is_final {
+            self.transfers_until(mobile, now + self.options.t3192);
+        }
         let tlli = self.contexts.get_mut(&mobile).and_then(|context| {
             context.failures = 0;
             context.tllis.first().copied().flatten()
@@ -431,6 +471,7 @@ impl Pcu {
         let fresh = Sender::new(mode, self.config.downlink_coding);
         let Some(tbf) = self.down.get_mut(usize::from(tfi)).and_then(Option::as_mut) else { return };
         let sender = core::mem::replace(&mut tbf.sender, fresh);
+        self.ended.sender += *sender.counts();
         let custody = &mut tbf.custody;
         let kept: Vec<_> = sender.into_remaining().filter_map(|carried| custody.give_back(carried)).collect();
         self.lost.extend(custody.lost().map(|pdu| (pdu, Loss::Air)));
@@ -532,6 +573,7 @@ impl Pcu {
     /// A TBF is over: its TFI may be another's.
     pub(super) fn free_down(&mut self, tfi: u8) {
         let Some(tbf) = self.down.get_mut(usize::from(tfi)).and_then(Option::take) else { return };
+        self.ended.sender += *tbf.sender_counts();
         self.access.forget_down(tfi);
         for stranded in self.forget_down(tfi) {
             self.retry_on_ccch(stranded);

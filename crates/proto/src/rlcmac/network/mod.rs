@@ -8,6 +8,7 @@
 //! | [`downlink`] | downlink TBFs |
 //! | [`uplink`] | uplink TBFs |
 //! | [`access`] | the CCCH: access bursts and assignments |
+//! | [`release`] | PDCHs that go, with the TBFs on them |
 //! | [`schedule`] | what goes in a block, and what it is followed by |
 //!
 //! A mobile is named by its number at the base station system, and on the air by TLLI: the PCU knows which TLLI belongs to which
@@ -17,6 +18,7 @@ mod access;
 mod downlink;
 pub mod fair;
 mod queue;
+mod release;
 pub mod resources;
 mod schedule;
 mod uplink;
@@ -27,6 +29,7 @@ pub use schedule::BlockCounts;
 use super::block::{DownBlock, UpBlock};
 use super::config::{CellOptions, NetworkConfig};
 use super::custody::{Delivered, LlPdu};
+use super::rlc::RlcCounts;
 use super::signal::{Burst, To, Up};
 use downlink::{DownState, DownTbf};
 use fair::{Class, VirtualTime};
@@ -60,6 +63,10 @@ enum Control {
     UplinkAckNack { tfi: u8 },
     /// PACKET ACCESS REJECT.
     AccessReject { to: To },
+    /// PACKET POLLING REQUEST to the mobile of a downlink TBF.
+    Polling { tfi: u8 },
+    /// PACKET TBF RELEASE of a TBF, on one of its timeslots.
+    TbfRelease { direction: Direction, tfi: u8, slot: u8 },
 }
 
 /// What a block uplink is reserved for.
@@ -69,12 +76,14 @@ enum Expected {
     Usf(u8),
     /// PACKET DOWNLINK ACK/NACK of a downlink TBF.
     Report(u8),
-    /// PACKET CONTROL ACKNOWLEDGEMENT of an assignment to a downlink TBF.
+    /// PACKET CONTROL ACKNOWLEDGEMENT of an assignment to a downlink TBF, or of a poll after one.
     Assigned(u8),
     /// PACKET CONTROL ACKNOWLEDGEMENT of the final PACKET UPLINK ACK/NACK of a TBF.
     Final(u8),
     /// PACKET RESOURCE REQUEST.
     Request,
+    /// PACKET CONTROL ACKNOWLEDGEMENT of the release of a TBF.
+    Released(Direction, u8),
     /// The answer of a TBF that is over.
     Nobody,
 }
@@ -88,6 +97,8 @@ pub struct Pcu {
     config: NetworkConfig,
     options: CellOptions,
     resources: Resources,
+    /// PDCHs that the cell gives up when all is said there.
+    leaving: u8,
     contexts: HashMap<u32, Context, FixedState>,
     by_tlli: HashMap<Tlli, u32, FixedState>,
     down: [Option<Box<DownTbf>>; TFIS],
@@ -103,6 +114,8 @@ pub struct Pcu {
     waiting: (u32, u64),
     lost: VecDeque<(LlPdu, Loss)>,
     counts: BlockCounts,
+    /// RLC of the TBFs that have ended.
+    ended: RlcCounts,
 }
 
 impl Pcu {
@@ -113,6 +126,7 @@ impl Pcu {
             config,
             options,
             resources: Resources::default(),
+            leaving: 0,
             contexts: HashMap::with_hasher(FixedState::with_seed(0)),
             by_tlli: HashMap::with_hasher(FixedState::with_seed(0)),
             down: [const { None }; TFIS],
@@ -126,6 +140,7 @@ impl Pcu {
             waiting: (0, 0),
             lost: VecDeque::new(),
             counts: BlockCounts::default(),
+            ended: RlcCounts::default(),
         }
     }
 
@@ -133,11 +148,6 @@ impl Pcu {
     #[must_use]
     pub const fn config(&self) -> &NetworkConfig {
         &self.config
-    }
-
-    /// Another setting, for TBFs that begin from now on and for all that is not a TBF's.
-    pub const fn reconfigure(&mut self, config: NetworkConfig) {
-        self.config = config;
     }
 
     /// What the cell broadcasts.
@@ -150,6 +160,15 @@ impl Pcu {
     #[must_use]
     pub const fn counts(&self) -> &BlockCounts {
         &self.counts
+    }
+
+    /// RLC of all TBFs until now: what was sent downlink, and what came uplink.
+    #[must_use]
+    pub fn rlc_counts(&self) -> RlcCounts {
+        let mut sum = self.ended;
+        self.down.iter().flatten().for_each(|tbf| sum.sender += *tbf.sender_counts());
+        self.up.iter().flatten().for_each(|tbf| sum.receiver += *tbf.receiver_counts());
+        sum
     }
 
     /// What happened on the CCCH.
@@ -246,6 +265,10 @@ impl Pcu {
                 let came = matches!(block, Some(UpBlock::Control(Up::ControlAck { .. })));
                 self.final_answered(now, tfi, came);
             }
+            (Expected::Released(direction, tfi), block) => {
+                let came = matches!(block, Some(UpBlock::Control(Up::ControlAck { .. })));
+                self.release_answered(now, (direction, tfi), slot, came);
+            }
             // Who asked in two phases and did not come asks again.
             (Expected::Request | Expected::Nobody, _) => {}
         }
@@ -265,7 +288,7 @@ impl Pcu {
     #[must_use]
     pub fn carries(&self, tfi: u8) -> bool {
         let tbf = self.down.get(usize::from(tfi)).and_then(Option::as_ref);
-        tbf.is_some_and(|tbf| tbf.state != DownState::Silent)
+        tbf.is_some_and(|tbf| !matches!(tbf.state, DownState::Silent | DownState::Leaving))
     }
 
     /// An access burst came in a frame.

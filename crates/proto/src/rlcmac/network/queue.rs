@@ -1,9 +1,11 @@
 //! Mobiles and what waits for them downlink.
 
-use super::Pcu;
 use super::fair::Class;
+use super::{MARGIN, Pcu};
 use crate::rlcmac::custody::LlPdu;
 use crate::rlcmac::multislot::MultislotClass;
+use crate::rlcmac::paging::Drx;
+use gannet_machine::time::Instant;
 use gannet_wire::id::Tlli;
 use std::collections::VecDeque;
 
@@ -21,6 +23,10 @@ pub(super) struct Context {
     pub(super) down: Option<u8>,
     /// Times that it was sought for nothing.
     pub(super) failures: u8,
+    /// When it listens in packet idle mode; `None` where it listens to each block, or nothing is known of it.
+    pub(super) drx: Option<Drx>,
+    /// Until then it certainly listens to each block: the non-DRX period after a transfer.
+    pub(super) awake_until: Instant,
 }
 
 impl Pcu {
@@ -45,6 +51,23 @@ impl Pcu {
         }
         self.serve_mobile(mobile);
         Ok(())
+    }
+
+    /// When a mobile listens in packet idle mode; `None` where it listens to each block.
+    pub fn set_drx(&mut self, mobile: u32, drx: Option<Drx>) {
+        if drx.is_some() || self.contexts.contains_key(&mobile) {
+            self.contexts.entry(mobile).or_default().drx = drx;
+        }
+    }
+
+    /// The mobile is in packet transfer mode until then at least, and its non-DRX period follows.
+    pub(super) fn transfers_until(&mut self, mobile: u32, at: Instant) {
+        let longest = self.options.drx_timer_max;
+        let Some(context) = self.contexts.get_mut(&mobile) else { return };
+        let Some(drx) = context.drx else { return };
+        // The mobile's timers began with the block of which this is the end.
+        let until = Instant((at + drx.non_drx.min(longest)).0.saturating_sub(MARGIN.0));
+        context.awake_until = context.awake_until.max(until);
     }
 
     /// A mobile is known by this TLLI, and by the one before.

@@ -23,8 +23,12 @@ pub struct BlockCounts {
     pub control: u64,
     /// Downlink dummy control blocks, sent for their USF.
     pub dummy: u64,
+    /// PACKET TBF RELEASEs that the network had to say.
+    pub releases: u64,
     /// Uplink data blocks that came.
     pub uplink_data: u64,
+    /// Of these, data blocks of no TBF, or of the loser of a contention.
+    pub uplink_refused: u64,
     /// Uplink control blocks that came.
     pub uplink_control: u64,
     /// Uplink dummy control blocks that came.
@@ -58,7 +62,9 @@ impl AddAssign for BlockCounts {
         self.polls += other.polls;
         self.control += other.control;
         self.dummy += other.dummy;
+        self.releases += other.releases;
         self.uplink_data += other.uplink_data;
+        self.uplink_refused += other.uplink_refused;
         self.uplink_control += other.uplink_control;
         self.uplink_dummy += other.uplink_dummy;
         self.uplink_nothing += other.uplink_nothing;
@@ -69,6 +75,7 @@ impl Pcu {
     /// A block period begins: to be called before its blocks are asked for.
     pub fn begin(&mut self, now: Instant, period: u64) {
         self.wake(now);
+        self.give_up_pdchs();
         for slot in 0..8_usize {
             let Some(expected) = self.expected.get(slot) else { return };
             let report = expected.iter().find_map(|(at, what)| match what {
@@ -123,6 +130,8 @@ impl Pcu {
                     let is_final = self.up_tbf(tfi).is_some_and(|tbf| tbf.state == UpState::Finishing);
                     is_final.then_some(Expected::Final(tfi))
                 }
+                Control::Polling { tfi } => Some(Expected::Assigned(tfi)),
+                Control::TbfRelease { direction, tfi, .. } => Some(Expected::Released(direction, tfi)),
                 Control::UplinkAssignment { .. } | Control::AccessReject { .. } => None,
             };
             let rrbp = match wants_answer {
@@ -165,6 +174,17 @@ impl Pcu {
                 Some(Down::UplinkAckNack { tfi, coding, report, contention })
             }
             Control::AccessReject { to } => Some(Down::AccessReject { to, wait: self.config.reject_wait }),
+            Control::Polling { tfi } => {
+                self.down_tbf(tfi)?;
+                Some(Down::Polling { to: To::DownlinkTfi(tfi) })
+            }
+            Control::TbfRelease { direction, tfi, .. } => {
+                let to = match direction {
+                    Direction::Down => To::DownlinkTfi(tfi),
+                    Direction::Up => To::UplinkTfi(tfi),
+                };
+                Some(Down::TbfRelease { to, is_both: false })
+            }
         }
     }
 
@@ -255,9 +275,21 @@ impl Pcu {
         }
     }
 
+    /// The assignments of an uplink TBF that wait are not said.
+    pub(super) fn forget_assignments_of(&mut self, tfi: u8) {
+        for waiting in &mut self.control {
+            waiting.retain(|control| !matches!(control, Control::UplinkAssignment { tfi: its, .. } if *its == tfi));
+        }
+    }
+
     /// An uplink TBF is over: nothing is said to it or by its name any more. Gives the downlink TBFs that were to be assigned there.
     pub(super) fn forget_up(&mut self, tfi: u8) -> Vec<u8> {
-        self.forget(|what| matches!(what, Expected::Usf(its) | Expected::Final(its) if its == tfi));
+        let up = Direction::Up;
+        self.forget(|what| match what {
+            Expected::Usf(its) | Expected::Final(its) => its == tfi,
+            Expected::Released(direction, its) => (direction, its) == (up, tfi),
+            Expected::Report(_) | Expected::Assigned(_) | Expected::Request | Expected::Nobody => false,
+        });
         let mut stranded = Vec::new();
         for waiting in &mut self.control {
             waiting.retain(|control| match *control {
@@ -265,10 +297,13 @@ impl Pcu {
                     stranded.push(down);
                     false
                 }
-                Control::UplinkAssignment { tfi: its, .. } | Control::UplinkAckNack { tfi: its } => {
-                    its != tfi
-                }
-                Control::DownlinkAssignment { .. } | Control::AccessReject { .. } => true,
+                Control::UplinkAssignment { tfi: its, .. }
+                | Control::UplinkAckNack { tfi: its }
+                | Control::TbfRelease { direction: Direction::Up, tfi: its, .. } => its != tfi,
+                Control::DownlinkAssignment { .. }
+                | Control::AccessReject { .. }
+                | Control::Polling { .. }
+                | Control::TbfRelease { direction: Direction::Down, .. } => true,
             });
         }
         stranded
@@ -276,7 +311,12 @@ impl Pcu {
 
     /// The same of a downlink TBF.
     pub(super) fn forget_down(&mut self, tfi: u8) -> Vec<u8> {
-        self.forget(|what| matches!(what, Expected::Report(its) | Expected::Assigned(its) if its == tfi));
+        let down = Direction::Down;
+        self.forget(|what| match what {
+            Expected::Report(its) | Expected::Assigned(its) => its == tfi,
+            Expected::Released(direction, its) => (direction, its) == (down, tfi),
+            Expected::Usf(_) | Expected::Final(_) | Expected::Request | Expected::Nobody => false,
+        });
         let mut stranded = Vec::new();
         for waiting in &mut self.control {
             waiting.retain(|control| match *control {
@@ -290,7 +330,9 @@ impl Pcu {
                 Control::UplinkAssignment { to, .. } | Control::AccessReject { to } => {
                     to != To::DownlinkTfi(tfi)
                 }
-                Control::UplinkAckNack { .. } => true,
+                Control::Polling { tfi: its }
+                | Control::TbfRelease { direction: Direction::Down, tfi: its, .. } => its != tfi,
+                Control::UplinkAckNack { .. } | Control::TbfRelease { direction: Direction::Up, .. } => true,
             });
         }
         stranded

@@ -5,7 +5,7 @@ use super::resources::{Direction, most_down, permits, slots};
 use super::{Control, MARGIN, Pcu};
 use crate::rlcmac::block::UpBlock;
 use crate::rlcmac::multislot::MultislotClass;
-use crate::rlcmac::rlc::{Mode, Receiver, Report};
+use crate::rlcmac::rlc::{Mode, Receiver, ReceiverCounts, Report};
 use crate::rlcmac::signal::{To, Up, Usfs};
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::Deadlines;
@@ -31,6 +31,8 @@ pub(super) enum UpState {
     Flowing,
     /// Everything has come: the final acknowledgement is to be answered.
     Finishing,
+    /// The mobile is told that it ends.
+    Leaving,
     /// The mobile does not answer.
     Silent,
 }
@@ -74,10 +76,26 @@ impl UpTbf {
         Report { is_final: self.state == UpState::Finishing, ..self.receiver.report() }
     }
 
+    /// It is released: none of its timers counts, and nothing is asked of its mobile but an answer.
+    pub(super) fn leave(&mut self) {
+        (self.state, self.n3103) = (UpState::Leaving, 0);
+        self.deadlines.clear_all();
+    }
+
+    /// The mobile has not answered; true where it is given up.
+    pub(super) const fn has_missed(&mut self, most: u8) -> bool {
+        self.n3103 += 1;
+        self.n3103 >= most
+    }
+
     /// Its timeslots.
     pub(super) fn slots(&self) -> u8 {
         let slots = (0_u8..).zip(&self.usfs).filter(|(_, usf)| usf.is_some());
         slots.fold(0, |set, (slot, _)| set | 1 << slot)
+    }
+
+    pub(super) const fn receiver_counts(&self) -> &ReceiverCounts {
+        self.receiver.counts()
     }
 
     fn slot(&self) -> Option<u8> {
@@ -96,7 +114,7 @@ impl Pcu {
         let is_its = |tlli: Tlli| self.by_tlli.get(&tlli) == Some(&mobile);
         self.resources.tfis(Direction::Up).find_map(|tfi| {
             let tbf = self.up.get(usize::from(tfi))?.as_ref()?;
-            let speaks = tbf.state != UpState::Silent && tbf.tlli.is_some_and(is_its);
+            let speaks = !matches!(tbf.state, UpState::Silent | UpState::Leaving) && tbf.tlli.is_some_and(is_its);
             speaks.then(|| tbf.slot()).flatten().map(|slot| (tfi, slot))
         })
     }
@@ -152,14 +170,37 @@ impl Pcu {
         self.has_accessed(tlli);
     }
 
-    /// Gives an uplink TBF to a mobile that listens to a timeslot, or refuses it.
+    /// Gives an uplink TBF to a mobile that listens to a timeslot, or refuses it. A mobile that asks again has not heard the first
+    /// assignment when it asks; it may hear that in the same block period. So the second names the same TBF.
     pub(super) fn grant_uplink(&mut self, slot: u8, to: To, tlli: Tlli) {
+        if let Some(tfi) = self.up_unused_of(tlli) {
+            self.forget_assignments_of(tfi);
+            if let Some(tbf) = self.up_tbf(tfi) {
+                tbf.n3101 = 0;
+            }
+            return self.say(slot, Control::UplinkAssignment { to, tfi });
+        }
         self.drop_up_of(tlli);
         let wanted = self.config.uplink_slots;
         match self.make_up(wanted, Some(tlli)) {
             Some(tfi) => self.say(slot, Control::UplinkAssignment { to, tfi }),
             None => self.say(slot, Control::AccessReject { to }),
         }
+    }
+
+    /// The uplink TBF of a mobile in which nothing has come, where it may have that still.
+    fn up_unused_of(&self, tlli: Tlli) -> Option<u8> {
+        let mobile = self.by_tlli.get(&tlli).copied();
+        let class = mobile.map_or(self.config.multislot_class, |mobile| self.class_of(mobile));
+        let down = mobile.map_or(0, |mobile| self.down_set_of(mobile));
+        self.resources.tfis(Direction::Up).find(|tfi| {
+            let tbf = self.up.get(usize::from(*tfi)).and_then(Option::as_ref);
+            tbf.is_some_and(|tbf| {
+                let is_open = matches!(tbf.state, UpState::Assigning | UpState::Flowing);
+                let is_unused = tbf.receiver.counts().arrived() == 0;
+                tbf.tlli == Some(tlli) && is_open && is_unused && permits(class, down, tbf.slots())
+            })
+        })
     }
 
     /// A mobile that asks for a TBF has none: what is left of its last one is over.
@@ -209,6 +250,7 @@ impl Pcu {
         mut deliver: impl FnMut(Tlli, &[u8]),
     ) {
         let ack_every = self.config.ack_every;
+        self.counts.uplink_refused += 1;
         let Some(tbf) = self.up.get_mut(usize::from(header.tfi)).and_then(Option::as_mut) else { return };
         let Ok(contents) = body.contents() else { return };
         let is_another = contents.tlli.is_some_and(|tlli| tbf.tlli.is_some_and(|mine| mine != tlli));
@@ -218,6 +260,7 @@ impl Pcu {
         }
         let is_first = tbf.tlli.is_none();
         let Some(tlli) = tbf.tlli.or(contents.tlli) else { return };
+        self.counts.uplink_refused -= 1;
         tbf.tlli = Some(tlli);
         tbf.deadlines.clear(UpTimer::Extended);
         let is_final = header.countdown == 0;
@@ -264,6 +307,10 @@ impl Pcu {
         let (n3103_max, t3169) = (self.config.n3103_max, self.config.t3169);
         let Some(tbf) = self.up_tbf(tfi) else { return };
         if came {
+            let mobile = tbf.tlli.and_then(|tlli| self.by_tlli.get(&tlli).copied());
+            if let Some(mobile) = mobile {
+                self.transfers_until(mobile, now);
+            }
             return self.free_up(tfi);
         }
         tbf.n3103 += 1;
@@ -295,6 +342,7 @@ impl Pcu {
     pub(super) fn free_up(&mut self, tfi: u8) {
         let Some(tbf) = self.up.get_mut(usize::from(tfi)).and_then(Option::take) else { return };
         let mut set = 0;
+        self.ended.receiver += *tbf.receiver.counts();
         for (slot, usf) in (0_u8..).zip(&tbf.usfs) {
             if let Some(usf) = usf {
                 self.resources.give_usf(slot, *usf);

@@ -143,3 +143,88 @@ impl AddAssign for ReceiverCounts {
         self.too_long += other.too_long;
     }
 }
+
+/// RLC of one side: what it sent, and what it received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RlcCounts {
+    /// Of its senders.
+    pub sender: SenderCounts,
+    /// Of its receivers.
+    pub receiver: ReceiverCounts,
+}
+
+impl AddAssign for RlcCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.sender += other.sender;
+        self.receiver += other.receiver;
+    }
+}
+
+/// What became of the data blocks of one direction on the air. A block counts when its period has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Passage {
+    /// Blocks that were sent, each time counted.
+    pub sent: u64,
+    /// The receiver of their TBF had them.
+    pub arrived: u64,
+    /// The channel lost them.
+    pub lost: u64,
+    /// Others sent in the same block, and were stronger or as strong.
+    pub collided: u64,
+    /// Nobody had their TBF: the mobile had left it, had not heard of it, or had lost a contention.
+    pub unheard: u64,
+}
+
+impl AddAssign for Passage {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.arrived += other.arrived;
+        self.lost += other.lost;
+        self.collided += other.collided;
+        self.unheard += other.unheard;
+    }
+}
+
+impl Passage {
+    /// The equation that does not hold between what was sent, what became of it and what was received; `None` where all do. To be asked
+    /// when no block is on the air.
+    #[must_use]
+    pub const fn fault(&self, sender: &SenderCounts, receiver: &ReceiverCounts) -> Option<&'static str> {
+        if sender.sent() != self.sent {
+            Some("new + sent again = sent")
+        } else if self.sent != self.arrived + self.lost + self.collided + self.unheard {
+            Some("sent = arrived + lost + collided + unheard")
+        } else if self.arrived != receiver.arrived() {
+            Some("arrived = accepted + duplicates + refused")
+        } else if receiver.accepted > sender.new {
+            Some("accepted <= new")
+        } else if sender.acknowledged > receiver.accepted {
+            Some("acknowledged <= accepted")
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_equation_is_looked_at() {
+        let sender = SenderCounts { new: 10, needed: 3, repeated: 2, acknowledged: 7, ..SenderCounts::default() };
+        let receiver = ReceiverCounts { accepted: 8, duplicates: 1, outside: 1, ..ReceiverCounts::default() };
+        let passage = Passage { sent: 15, arrived: 10, lost: 3, collided: 1, unheard: 1 };
+        assert_eq!(passage.fault(&sender, &receiver), None);
+        let faults = [
+            passage.fault(&SenderCounts { new: 11, ..sender }, &receiver),
+            Passage { lost: 4, ..passage }.fault(&sender, &receiver),
+            passage.fault(&sender, &ReceiverCounts { duplicates: 0, ..receiver }),
+            passage.fault(&SenderCounts { new: 7, needed: 6, ..sender }, &receiver),
+            passage.fault(&SenderCounts { acknowledged: 9, ..sender }, &receiver),
+        ];
+        let mut names: Vec<&str> = faults.into_iter().flatten().collect();
+        names.dedup();
+        assert_eq!(names.len(), 5, "{names:?}");
+    }
+}
