@@ -15,6 +15,7 @@ use super::mobile::Mac;
 use super::multiframe::{BlockPeriod, frame_start};
 use super::network::{Loss, Pcu};
 use super::signal::{Burst, Common};
+use super::tap::{Listeners, Sighting, Tap};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Instant;
@@ -109,6 +110,7 @@ pub struct Cell {
     up_fates: VecDeque<Fate>,
     next: Option<Instant>,
     counts: AirCounts,
+    tap: Option<Box<Tap>>,
 }
 
 /// Direction of an LL-PDU.
@@ -132,7 +134,24 @@ impl Cell {
             up_fates: VecDeque::new(),
             next: None,
             counts: AirCounts::default(),
+            tap: None,
         }
+    }
+
+    /// Has its air looked at from now on, or no longer.
+    pub fn set_tap(&mut self, tap: Option<Tap>) {
+        self.tap = tap.map(Box::new);
+    }
+
+    /// Its tap.
+    #[must_use]
+    pub fn tap(&self) -> Option<&Tap> {
+        self.tap.as_deref()
+    }
+
+    /// The next that its tap has seen.
+    pub fn pop_sighting(&mut self) -> Option<Sighting> {
+        self.tap.as_mut()?.pop()
     }
 
     /// Its PCU.
@@ -274,6 +293,9 @@ impl Cell {
             let block = if pdchs >> slot & 1 == 1 { self.pcu.downlink(now, slot, period) } else { None };
             let octets = block.as_ref().and_then(DownBlock::emit);
             self.counts.faults.unreadable += u64::from(block.is_some() && octets.is_none());
+            if let (Some(tap), Some(octets)) = (&mut self.tap, &octets) {
+                tap.chosen(now, (slot, period), octets);
+            }
             *place = octets;
         }
         for mobile in self.busy.iter().copied() {
@@ -299,7 +321,12 @@ impl Cell {
             let place = usize::from(slot);
             if let Some(octets) = self.down.get_mut(place).and_then(Option::take) {
                 match DownBlock::parse(&octets) {
-                    Ok(block) => self.receive_down(cx, (slot, period), &block, mobiles),
+                    Ok(block) => {
+                        let heard = self.receive_down(cx, (slot, period), &block, mobiles);
+                        if let Some(tap) = &mut self.tap {
+                            tap.sent(cx.now, (slot, period), &octets, heard);
+                        }
+                    }
                     Err(_) => self.counts.faults.unreadable += 1,
                 }
             }
@@ -322,14 +349,17 @@ impl Cell {
         (slot, period): (u8, u64),
         block: &DownBlock,
         mobiles: &mut [Mobile],
-    ) {
+    ) -> Option<Listeners> {
         let coding = block.coding();
+        let mut heard = self.tap.as_ref().map(|_| Listeners::default());
         for mobile in self.busy.iter().copied() {
             let Some(state) = mobiles.get_mut(mobile as usize) else { continue };
             if state.mac.slots() >> slot & 1 == 0 {
                 continue;
             }
-            if state.downlink.is_lost(cx.rng, BlockPeriod(period), coding) {
+            let is_lost = state.downlink.is_lost(cx.rng, BlockPeriod(period), coding);
+            heard.iter_mut().for_each(|heard| heard.add(mobile, is_lost));
+            if is_lost {
                 self.counts.downlink_lost += 1;
                 continue;
             }
@@ -350,6 +380,7 @@ impl Cell {
                 arrive(cx, &mut self.counts, &mut self.down_fates, about, octets);
             });
         }
+        heard
     }
 
     fn receive_up(
@@ -362,8 +393,8 @@ impl Cell {
         if sent.len() > 1 {
             self.counts.uplink_collisions += sent.len() as u64;
         }
-        let strongest = self.capture.received(cx.rng, sent.len()).and_then(|which| sent.get(which).copied());
-        sent.clear();
+        let which = self.capture.received(cx.rng, sent.len());
+        let strongest = which.and_then(|which| sent.get(which).copied());
         let heard = strongest.and_then(|(mobile, octets)| {
             let block = UpBlock::parse(&octets);
             self.counts.faults.unreadable += u64::from(!matches!(block, Ok(Some(_))));
@@ -373,6 +404,11 @@ impl Cell {
             self.counts.uplink_lost += u64::from(is_lost);
             (!is_lost).then_some((mobile, block))
         });
+        if let Some(tap) = &mut self.tap {
+            let all = sent.iter().map(|(mobile, octets)| (*mobile, &**octets));
+            tap.came(cx.now, (slot, period), all, which.filter(|_| heard.is_some()));
+        }
+        sent.clear();
         let sender = heard.as_ref().and_then(|(mobile, _)| mobiles.get_mut(*mobile as usize));
         let mut sender = sender.map(|state| &mut state.mac);
         let (now, counts, fates) = (cx.now, &mut self.counts, &mut self.up_fates);
@@ -405,17 +441,23 @@ impl Cell {
             return;
         };
         self.pcu.common_sent(&message);
+        let mut heard = self.tap.as_ref().map(|_| Listeners::default());
         for mobile in self.members.iter().copied() {
             let Some(state) = mobiles.get_mut(mobile as usize).filter(|state| state.mac.is_on_ccch()) else {
                 continue;
             };
-            if state.downlink.is_lost(cx.rng, BlockPeriod::at_or_before(now), CodingScheme::Cs1) {
+            let is_lost = state.downlink.is_lost(cx.rng, BlockPeriod::at_or_before(now), CodingScheme::Cs1);
+            heard.iter_mut().for_each(|heard| heard.add(mobile, is_lost));
+            if is_lost {
                 continue;
             }
             state.mac.hear_common(now, &message);
             if state.mac.is_busy() && !self.busy.contains(&mobile) {
                 self.busy.push(mobile);
             }
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.common_sent(now, frame, &octets, heard);
         }
     }
 
@@ -427,8 +469,12 @@ impl Cell {
         let Ccch::Waiting(frame) = self.ccch else { return };
         if frame_start(frame) <= now {
             let message = self.pcu.next_common(now, frame);
-            let octets = message.as_ref().and_then(Common::emit);
+            let arfcn = self.pcu.options().arfcn;
+            let octets = message.as_ref().and_then(|message| message.emit(arfcn));
             self.counts.faults.unreadable += u64::from(message.is_some() && octets.is_none());
+            if let (Some(tap), Some(octets)) = (&mut self.tap, &octets) {
+                tap.common_chosen(now, frame, octets);
+            }
             self.ccch = octets.map_or(Ccch::Silent, |octets| Ccch::Sending(frame, octets));
         }
     }
@@ -452,10 +498,17 @@ impl Cell {
                 self.counts.burst_collisions += together.len() as u64;
             }
             let received = self.capture.received(cx.rng, together.len());
-            let Some((sender, burst)) = received.and_then(|which| together.get(which)) else { continue };
-            let link = mobiles.get_mut(*sender as usize).map(|state| &mut state.uplink);
+            let strongest = received.and_then(|which| together.get(which));
             let period = BlockPeriod::at_or_before(now);
-            if link.is_some_and(|link| !link.is_lost(cx.rng, period, CodingScheme::Cs1)) {
+            let read = strongest.filter(|(sender, _)| {
+                let link = mobiles.get_mut(*sender as usize).map(|state| &mut state.uplink);
+                link.is_some_and(|link| !link.is_lost(cx.rng, period, CodingScheme::Cs1))
+            });
+            if let Some(tap) = &mut self.tap {
+                let all = together.iter().map(|(mobile, burst)| (*mobile, burst.code));
+                tap.bursts(now, frame, all, received.filter(|_| read.is_some()));
+            }
+            if let Some((_, burst)) = read {
                 self.pcu.burst(*burst);
             }
         }

@@ -8,6 +8,8 @@ use gannet_wire::rlcmac::coding::CodingScheme;
 /// What the cell broadcasts and both sides follow (04.60 clause 12.24 [44.060], GPRS Cell Options, and 04.18 clause 10.5.2.29).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellOptions {
+    /// The carrier (ARFCN, 45.005 clause 2): of the PDCHs and of the CCCH, 0 to 1023.
+    pub arfcn: u16,
     /// Random access on the CCCH.
     pub rach: RachControl,
     /// T3168: how long a mobile waits for an answer to PACKET RESOURCE REQUEST, 500 ms to 4 s.
@@ -23,6 +25,7 @@ pub struct CellOptions {
 impl Default for CellOptions {
     fn default() -> Self {
         Self {
+            arfcn: 1,
             rach: RachControl::default(),
             t3168: Duration::from_secs(1),
             t3192: Duration::from_millis(500),

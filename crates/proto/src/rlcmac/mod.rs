@@ -20,3 +20,4 @@ pub mod multislot;
 pub mod network;
 pub mod rlc;
 pub mod signal;
+pub mod tap;

@@ -6,5 +6,6 @@
 mod mobile;
 mod network;
 mod several;
+mod tap;
 mod transfer;
 mod world;

@@ -13,7 +13,7 @@ use super::resources::{Direction, permits, slots};
 use super::{Control, Loss, MARGIN, Pcu};
 use crate::rlcmac::custody::{Carried, Custody, Delivered, LlPdu};
 use crate::rlcmac::multislot::MultislotClass;
-use crate::rlcmac::rlc::{Ending, Kind, Mode, Report, Sender, Sent};
+use crate::rlcmac::rlc::{Ending, Kind, Mode, Report, Sender, SenderCounts, Sent};
 use crate::rlcmac::signal::To;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::Deadlines;
@@ -86,6 +86,11 @@ impl DownTbf {
 
     pub(super) const fn is_active(&self) -> bool {
         matches!(self.state, DownState::Flowing | DownState::Finishing)
+    }
+
+    /// What it cost so far.
+    pub(super) const fn rlc_counts(&self) -> &SenderCounts {
+        self.sender.counts()
     }
 
     /// Why it would send a block now.
@@ -431,6 +436,7 @@ impl Pcu {
         let fresh = Sender::new(mode, self.config.downlink_coding);
         let Some(tbf) = self.down.get_mut(usize::from(tfi)).and_then(Option::as_mut) else { return };
         let sender = core::mem::replace(&mut tbf.sender, fresh);
+        self.rlc.add_down(sender.counts());
         let custody = &mut tbf.custody;
         let kept: Vec<_> = sender.into_remaining().filter_map(|carried| custody.give_back(carried)).collect();
         self.lost.extend(custody.lost().map(|pdu| (pdu, Loss::Air)));
@@ -532,6 +538,7 @@ impl Pcu {
     /// A TBF is over: its TFI may be another's.
     pub(super) fn free_down(&mut self, tfi: u8) {
         let Some(tbf) = self.down.get_mut(usize::from(tfi)).and_then(Option::take) else { return };
+        self.rlc.add_down(tbf.rlc_counts());
         self.access.forget_down(tfi);
         for stranded in self.forget_down(tfi) {
             self.retry_on_ccch(stranded);

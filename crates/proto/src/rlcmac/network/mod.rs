@@ -9,6 +9,7 @@
 //! | [`uplink`] | uplink TBFs |
 //! | [`access`] | the CCCH: access bursts and assignments |
 //! | [`schedule`] | what goes in a block, and what it is followed by |
+//! | [`view`] | what there is and was, for who looks at it |
 //!
 //! A mobile is named by its number at the base station system, and on the air by TLLI: the PCU knows which TLLI belongs to which
 //! number from the LL-PDUs that it is to send.
@@ -20,6 +21,7 @@ mod queue;
 pub mod resources;
 mod schedule;
 mod uplink;
+pub mod view;
 
 pub use access::AccessCounts;
 pub use schedule::BlockCounts;
@@ -37,6 +39,7 @@ use queue::Context;
 use resources::{Direction, Resources, TFIS};
 use std::collections::{HashMap, VecDeque};
 use uplink::UpTbf;
+use view::RlcCounts;
 
 /// Why the PCU gives up an LL-PDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +106,8 @@ pub struct Pcu {
     waiting: (u32, u64),
     lost: VecDeque<(LlPdu, Loss)>,
     counts: BlockCounts,
+    /// RLC of TBFs that are over.
+    rlc: RlcCounts,
 }
 
 impl Pcu {
@@ -126,6 +131,7 @@ impl Pcu {
             waiting: (0, 0),
             lost: VecDeque::new(),
             counts: BlockCounts::default(),
+            rlc: RlcCounts::default(),
         }
     }
 

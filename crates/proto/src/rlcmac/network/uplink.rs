@@ -5,7 +5,7 @@ use super::resources::{Direction, most_down, permits, slots};
 use super::{Control, MARGIN, Pcu};
 use crate::rlcmac::block::UpBlock;
 use crate::rlcmac::multislot::MultislotClass;
-use crate::rlcmac::rlc::{Mode, Receiver, Report};
+use crate::rlcmac::rlc::{Mode, Receiver, ReceiverCounts, Report};
 use crate::rlcmac::signal::{To, Up, Usfs};
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::Deadlines;
@@ -59,6 +59,11 @@ pub(super) struct UpTbf {
 impl UpTbf {
     pub(super) const fn is_active(&self) -> bool {
         matches!(self.state, UpState::Flowing | UpState::Finishing)
+    }
+
+    /// What it cost so far.
+    pub(super) const fn rlc_counts(&self) -> &ReceiverCounts {
+        self.receiver.counts()
     }
 
     /// The USF on a timeslot, where the mobile is to send there now.
@@ -294,6 +299,7 @@ impl Pcu {
     /// A TBF is over: its TFI and USFs may be another's.
     pub(super) fn free_up(&mut self, tfi: u8) {
         let Some(tbf) = self.up.get_mut(usize::from(tfi)).and_then(Option::take) else { return };
+        self.rlc.add_up(tbf.rlc_counts());
         let mut set = 0;
         for (slot, usf) in (0_u8..).zip(&tbf.usfs) {
             if let Some(usf) = usf {
