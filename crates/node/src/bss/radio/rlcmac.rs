@@ -164,6 +164,14 @@ impl RlcMacRadio {
         self.mobiles.get(mobile as usize).map(|mobile| mobile.mac.counts())
     }
 
+    /// What happened in all mobiles together.
+    #[must_use]
+    pub fn counts_of_mobiles(&self) -> MobileCounts {
+        let mut sum = MobileCounts::default();
+        self.mobiles.iter().for_each(|mobile| sum += mobile.mac.counts());
+        sum
+    }
+
     /// A mobile camps on a cell. False where there is no such mobile or cell.
     fn camp(&mut self, mobile: u32, cell: u32) -> bool {
         if mobile >= self.mobiles_max || cell as usize >= self.cells.len() {
