@@ -84,8 +84,28 @@ impl Plan {
     where
         M: Machine<Event = bss::Event, Rule = Infallible> + 'static,
     {
+        self.build_with(node, make, |_, _, _| ())
+    }
+
+    /// The same. What is seen on the air of a cell is for `seen` to take.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn build_with<M>(
+        self,
+        node: &mut EventLoop,
+        make: impl FnOnce(bss::Config) -> Result<M, bss::ConfigError>,
+        mut seen: impl FnMut(&mut M, u32, &mut Outside<'_>) + 'static,
+    ) -> Result<MachineId<M>, String>
+    where
+        M: Machine<Event = bss::Event, Rule = Infallible> + 'static,
+    {
         let machine = make(self.bss).map_err(|error| error.to_string())?;
-        let bss = node.add_machine(machine, |_, event, outside| cell_event(event, outside));
+        let bss = node.add_machine(machine, move |machine, event, outside| match event {
+            bss::Event::Seen(cell) => seen(machine, cell, outside),
+            bss::Event::CellUp(cell) => cell_is(cell, "in service", outside),
+            bss::Event::CellDown(cell) => cell_is(cell, "out of service", outside),
+        });
         for (port, address) in self.sockets {
             let mut udp = UdpConfig::new(address).record_as("Gb");
             udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
@@ -167,11 +187,7 @@ fn flow(radio: &Radio) -> BvcParameters {
     BvcParameters { bvc: bucket(radio.cell_bmax_octets, cell), default_ms: bucket(radio.ms_bmax_octets, ms) }
 }
 
-/// What an operator reads about cells.
-fn cell_event(event: bss::Event, outside: &mut Outside<'_>) {
-    let (cell, state) = match event {
-        bss::Event::CellUp(cell) => (cell, "in service"),
-        bss::Event::CellDown(cell) => (cell, "out of service"),
-    };
+/// What an operator reads about a cell.
+fn cell_is(cell: u32, state: &str, outside: &mut Outside<'_>) {
     outside.log().line(Category::Bssgp, Level::Notice, format_args!("cell {cell} is {state}"));
 }

@@ -2,6 +2,7 @@
 //!
 //! The BSS speaks NS over UDP with a socket for each NSE; the fleet of mobiles has a TUN device for each of the first.
 
+mod air;
 mod devices;
 mod mapping;
 mod operate;
@@ -10,6 +11,7 @@ pub mod show;
 use crate::cells;
 use crate::fleet::{self, Arrivals, Queue};
 use crate::node::{self, Node};
+use air::AirWatch;
 use devices::Devices;
 use gannet_machine::time::Duration;
 use gannet_node::bss::{self, Bss, Command};
@@ -18,7 +20,7 @@ use gannet_ops::config::bss as ops;
 use gannet_ops::grammar::CommandError;
 use gannet_ops::metrics::Group;
 use gannet_proto::um::UmBearer;
-use gannet_rt::{Access, EventLoop, MachineId};
+use gannet_rt::{Access, EventLoop, MachineId, Outside};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -35,6 +37,7 @@ pub struct BssNode {
     ms: MachineId<Ms>,
     arrivals: Rc<RefCell<Queue>>,
     devices: Rc<RefCell<Devices>>,
+    air: Rc<RefCell<AirWatch>>,
     radio_delay: Duration,
 }
 
@@ -64,7 +67,14 @@ impl Node for BssNode {
     }
 
     fn build(plan: Plan, config: &ops::BssConfig, node: &mut EventLoop) -> Result<Self, String> {
-        let bss = plan.cells.build(node, Bss::new)?;
+        let mut air = AirWatch::default();
+        air.set(&ops::AirConfig::default(), &config.air)?;
+        let scope = air.scope();
+        let air = Rc::new(RefCell::new(air));
+        let watch = Rc::clone(&air);
+        let seen =
+            move |bss: &mut Bss, cell, outside: &mut Outside<'_>| watch.borrow_mut().take(bss, cell, outside);
+        let bss = plan.cells.build_with(node, Bss::new, seen)?;
         let devices = Rc::new(RefCell::new(Devices::default()));
         let for_events = Rc::clone(&devices);
         let ms = node.add_machine(Ms::new(plan.ms, Box::new(UmBearer)), move |ms, event, outside| {
@@ -80,9 +90,10 @@ impl Node for BssNode {
             Arrivals::new((Some(bss), ms), Rc::clone(&arrivals), |mobile| vec![operate::activate(mobile)]);
         node.add_service(Box::new(service)).map_err(|error| error.to_string())?;
         arrivals.borrow_mut().fill(&config.fleet.mobiles);
+        node.access().command(bss, Command::Observe(scope));
         node.access().command(bss, Command::Start);
         let radio_delay = Duration::from_millis(config.gb.radio.delay_ms.into());
-        Ok(Self { bss, ms, arrivals, devices, radio_delay })
+        Ok(Self { bss, ms, arrivals, devices, air, radio_delay })
     }
 
     fn reconfigure(
@@ -94,6 +105,10 @@ impl Node for BssNode {
     ) -> Result<(), CommandError> {
         let plan = mapping::plan(new).map_err(CommandError)?;
         let mobiles = (&old.fleet.mobiles, &new.fleet.mobiles);
+        // What may fail comes first.
+        if old.air != new.air {
+            self.look_at_air(old, new, access, out)?;
+        }
         if mapping::same_cells(old, new) && old.gb.radio != new.gb.radio {
             for (cell, config) in (0..).zip(&plan.cells.bss.cells) {
                 let order = Command::SetRadio { cell, downlink: config.downlink, flow: config.flow };
@@ -163,7 +178,34 @@ impl Node for BssNode {
     }
 
     fn stopped(&mut self, access: &mut Access<'_>) -> bool {
-        self.arrivals.borrow().is_silent(access.now())
+        let is_silent = self.arrivals.borrow().is_silent(access.now());
+        if is_silent {
+            self.air.borrow_mut().finish(access.log());
+        }
+        is_silent
+    }
+}
+
+impl BssNode {
+    /// Blocks go elsewhere from now on.
+    fn look_at_air(
+        &self,
+        old: &ops::BssConfig,
+        new: &ops::BssConfig,
+        access: &mut Access<'_>,
+        out: &mut String,
+    ) -> Result<(), CommandError> {
+        let mut air = self.air.borrow_mut();
+        let before = air.scope();
+        air.set(&old.air, &new.air).map_err(|error| CommandError(format!("{error}.")))?;
+        if air.scope() != before {
+            access.command(self.bss, Command::Observe(air.scope()));
+        }
+        let is_emulated = access.machine(self.bss).is_some_and(|bss| bss.rlcmac().is_none());
+        if air.scope().is_some() && is_emulated {
+            out.push_str("This radio has no blocks to show: it is without 'radio rlcmac'.\n");
+        }
+        Ok(())
     }
 }
 

@@ -49,6 +49,9 @@ pub fn execute(
                 let _ = write!(out, "{line}{}", show::details(&view));
             }
         }
+        BssOperation::ShowRadio | BssOperation::ShowTbfs | BssOperation::ShowRadioMobiles => {
+            show_radio(node, operation, access, out);
+        }
         BssOperation::ShowCells | BssOperation::ShowNs { .. } | BssOperation::ShowBssgp { .. } => {
             return show_gb(node, operation, access, out);
         }
@@ -133,6 +136,18 @@ fn show_gb(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>, ou
         _ => show::cells(bss, &now_in_cells).iter().for_each(|cell| out.push_str(&cell.to_string())),
     }
     Ok(())
+}
+
+fn show_radio(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>, out: &mut String) {
+    let Some(bss) = access.machine(node.bss) else { return };
+    match operation {
+        _ if bss.rlcmac().is_none() => out.push_str("The radio is emulated: it has no 'radio rlcmac'.\n"),
+        BssOperation::ShowTbfs => show::tbfs(bss).for_each(|tbf| out.push_str(&tbf.to_string())),
+        BssOperation::ShowRadioMobiles => {
+            show::radio_mobiles(bss).for_each(|mobile| out.push_str(&mobile.to_string()));
+        }
+        _ => show::radio_cells(bss).for_each(|cell| out.push_str(&cell.to_string())),
+    }
 }
 
 /// The index of the mobile with a number.

@@ -10,6 +10,7 @@ use gannet_node::ms::show::MobileView;
 use gannet_node::ms::{Ms, Stats};
 use gannet_ops::metrics::{Class, Group, Level, Metric, of_view};
 use gannet_ops::view;
+use gannet_proto::rlcmac::air::{Cell, Direction};
 use gannet_rt::Access;
 use gannet_wire::id::Bvci;
 use gannet_wire::l3::ie::PdpAddress;
@@ -107,6 +108,45 @@ fn cell(bss: &Bss, camping: &BTreeMap<u16, u32>, number: u16) -> Option<view::Ce
     })
 }
 
+/// The cells of a radio with RLC/MAC, by number.
+fn cells_with_rlcmac(bss: &Bss) -> impl Iterator<Item = (u16, &Cell)> {
+    (0..=u16::MAX).map_while(|number| Some((number, bss.rlcmac()?.cell(number.into())?)))
+}
+
+/// `show radio`.
+pub fn radio_cells(bss: &Bss) -> impl Iterator<Item = view::RadioCell> {
+    cells_with_rlcmac(bss).map(|(number, cell)| view::RadioCell {
+        number,
+        arfcn: cell.pcu().options().arfcn,
+        pdchs: cell.pcu().config().pdchs,
+        tbfs: cell.pcu().tbfs(),
+        blocks: *cell.pcu().counts(),
+        access: *cell.pcu().access_counts(),
+        air: *cell.counts(),
+        rlc: cell.pcu().rlc_counts(),
+    })
+}
+
+/// `show tbf all`: of each cell the uplink ones first.
+pub fn tbfs(bss: &Bss) -> impl Iterator<Item = view::Tbf> {
+    let of = |(number, cell): (u16, &Cell)| {
+        let both = [Direction::Up, Direction::Down].map(|direction| cell.pcu().tbf_views(direction));
+        let both: Vec<_> = both.into_iter().flatten().map(|view| view::Tbf { cell: number, view }).collect();
+        both
+    };
+    cells_with_rlcmac(bss).flat_map(of)
+}
+
+/// `show ms all`.
+pub fn radio_mobiles(bss: &Bss) -> impl Iterator<Item = view::RadioMobile> {
+    let counts = |mobile| bss.rlcmac().and_then(|radio| radio.mobile_counts(mobile)).unwrap_or_default();
+    let of = move |(number, cell): (u16, &Cell)| {
+        let all = cell.pcu().mobile_views().into_iter();
+        all.map(move |view| view::RadioMobile { cell: number, view, counts: counts(view.mobile) })
+    };
+    cells_with_rlcmac(bss).flat_map(of)
+}
+
 /// `show bssgp`.
 pub fn bvcs(bss: &Bss, stats: bool) -> Vec<view::Bvc> {
     let mut all = Vec::new();
@@ -151,6 +191,7 @@ pub fn groups(node: &BssNode, part: usize, access: &mut Access<'_>, groups: &mut
         let Some(bss) = access.look_at(node.bss) else { return false };
         let (count, stats) = mobiles.unwrap_or_default();
         groups.push(node_group(count, &stats, bss));
+        groups.extend(bss.rlcmac().map(|radio| of_view::radio_mobiles(&radio.counts_of_mobiles())));
         return true;
     };
     let Some(bss) = access.look_at(node.bss) else { return false };
@@ -163,7 +204,9 @@ pub fn groups_of_cells(bss: &Bss, part: usize, now: Instant, groups: &mut Vec<Gr
     let vcs = bss.ns().vcs().map(|vc| of_view::ns_vc(vc.nsei(), &common::ns_vc(vc, shown)));
     let nobody = BTreeMap::new();
     let cells = (0..=u16::MAX).map_while(|number| cell(bss, &nobody, number));
-    let mut peers = vcs.chain(cells.map(|cell| of_view::cell(&cell))).skip(part * PARTS_STEP);
+    let radio = radio_cells(bss).map(|cell| of_view::radio(&cell));
+    let all = vcs.chain(cells.map(|cell| of_view::cell(&cell))).chain(radio);
+    let mut peers = all.skip(part * PARTS_STEP);
     groups.extend(peers.by_ref().take(PARTS_STEP));
     peers.next().is_some()
 }

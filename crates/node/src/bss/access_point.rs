@@ -177,11 +177,14 @@ impl ApNode {
                 }
             }
             Output::Event(event) => {
-                let (cell, is_up) = match event {
-                    Event::CellUp(cell) => (cell, true),
-                    Event::CellDown(cell) => (cell, false),
+                let news = match event {
+                    Event::CellUp(cell) => Some((cell, true)),
+                    Event::CellDown(cell) => Some((cell, false)),
+                    Event::Seen(_) => None,
                 };
-                if let Ok(link) = u16::try_from(cell) {
+                if let Some((cell, is_up)) = news
+                    && let Ok(link) = u16::try_from(cell)
+                {
                     self.ap.set_in_service(cx.now, link, is_up);
                 }
                 self.out.push(Output::Event(event));

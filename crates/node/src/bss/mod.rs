@@ -41,6 +41,7 @@ use gannet_proto::bssgp::bvc::{BvcOutput, Bvcs};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::ns::sns::LocalEndpoint;
 use gannet_proto::ns::{NsEntity, NsOutput};
+use gannet_proto::rlcmac::tap::{Scope, Sighting};
 use gannet_wire::bssgp::Cause;
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::Nsei;
@@ -174,6 +175,8 @@ pub enum Command {
         /// What is the matter.
         cause: RadioCause,
     },
+    /// Look at the air of all cells from now on, or no longer. Only a radio with RLC/MAC has one to look at.
+    Observe(Option<Scope>),
     /// Ask the SGSN for a mobile's radio access capability (08.18 clause 6.5).
     AskRaCapability {
         /// Its slot on Um.
@@ -209,6 +212,8 @@ pub enum Event {
     CellUp(u32),
     /// The cell's BVC is out of service.
     CellDown(u32),
+    /// Something was seen on the air of the cell: [`Bss::pop_sighting`] has it. Only after [`Command::Observe`].
+    Seen(u32),
 }
 
 /// A cell.
@@ -263,6 +268,8 @@ pub struct Bss {
     cells: Vec<Cell>,
     mobiles: Mobiles,
     radio: Box<dyn Radio>,
+    /// The air of the cells is looked at.
+    is_observed: bool,
     away: Away,
     outputs: Batch<Output<Event>>,
     ns_outputs: Batch<NsOutput>,
@@ -300,6 +307,7 @@ impl Bss {
             cells: config.cells.iter().map(|cell| Cell::new(*cell)).collect(),
             mobiles: Mobiles::new(config.mobiles_max),
             radio,
+            is_observed: false,
             away: Away::new(config.pdus_max, config.away_lifetime),
             ns: NsEntity::new(config.ns.clone()),
             bvcs,
@@ -366,6 +374,17 @@ impl Bss {
         })
     }
 
+    /// The RLC/MAC of its cells, where their radio has one.
+    #[must_use]
+    pub fn rlcmac(&self) -> Option<&RlcMacRadio> {
+        self.radio.rlcmac()
+    }
+
+    /// The next that was seen on the air of a cell, in the order of time.
+    pub fn pop_sighting(&mut self, cell: u32) -> Option<Sighting> {
+        self.radio.rlcmac_mut()?.pop_sighting(cell)
+    }
+
     /// How many cells there are.
     #[must_use]
     pub fn cell_count(&self) -> usize {
@@ -419,6 +438,12 @@ impl Bss {
             Command::FlowControlMs { mobile, bucket } => self.flow_control_ms(cx, *mobile, bucket),
             Command::Endpoint { nsei, change } => self.change_endpoint(cx, *nsei, *change),
             Command::RadioStatus { mobile, cause } => self.radio_status(cx, *mobile, *cause),
+            Command::Observe(scope) => {
+                if let Some(radio) = self.radio.rlcmac_mut() {
+                    radio.observe(*scope);
+                    self.is_observed = scope.is_some();
+                }
+            }
             Command::AskRaCapability { mobile } => self.ask_ra_capability(cx, *mobile),
         }
     }
@@ -455,6 +480,9 @@ impl Bss {
             state.deadlines.set(timer, self.radio.next_event(cell, way));
         }
         state.deadlines.arm(cell, cx.timers);
+        if self.is_observed && self.radio.rlcmac().is_some_and(|radio| radio.has_seen(cell)) {
+            self.outputs.push(Output::Event(Event::Seen(cell)));
+        }
     }
 
     /// Does what the entities want, until they want nothing more.

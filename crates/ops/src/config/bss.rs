@@ -3,7 +3,10 @@
 //! Its cells are those of [`super::cells`], its mobiles those of [`super::fleet`]. The first `count` mobiles have a TUN device,
 //! PREFIX`m − 1` for mobile m (from 1).
 
+mod air;
 mod commands;
+
+pub use air::{AirConfig, Categories};
 
 pub use super::cells::{Cells, CellsConfig, GbDialect, IpSnsEndpoints, Radio};
 pub use super::fleet::{FilterOrder, Fleet, Mobiles, PdpType, QosRequest, TunDevices};
@@ -34,6 +37,8 @@ pub struct BssConfig {
     pub gb: CellsConfig,
     /// The mobiles.
     pub fleet: Fleet,
+    /// What is seen of the radio, and where it goes.
+    pub air: AirConfig,
 }
 
 impl HasCells for BssConfig {
@@ -77,6 +82,12 @@ pub enum BssOperation {
         /// With counters.
         stats: bool,
     },
+    /// `show radio`, `show bts statistics`: a [`crate::view::RadioCell`] for each.
+    ShowRadio,
+    /// `show tbf all`: a [`crate::view::Tbf`] for each.
+    ShowTbfs,
+    /// `show ms all`: a [`crate::view::RadioMobile`] for each.
+    ShowRadioMobiles,
     /// `show drops`: a [`crate::view::DropCount`] for each.
     ShowDrops,
     /// `show why imsi IMSI`: the last [`crate::view::Why`]s of a mobile.
@@ -227,5 +238,9 @@ impl Element for Bss {
 
     fn problems(config: &BssConfig) -> Vec<Problem> {
         config.gb.problems(Node::Bss)
+    }
+
+    fn remarks(config: &BssConfig) -> Vec<String> {
+        air::remark(config).into_iter().collect()
     }
 }

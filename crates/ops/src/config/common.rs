@@ -262,13 +262,15 @@ fn install_log_nodes<E: Element>(grammar: &mut Grammar<E>) {
 }
 
 fn gsmtap(args: &Args) -> Result<LogKind, CommandError> {
+    gsmtap_address(args).map(LogKind::Gsmtap)
+}
+
+/// The address in the first word, or this machine's own.
+pub(super) fn gsmtap_address(args: &Args) -> Result<IpAddr, CommandError> {
     match args.get(0) {
-        None | Some("localhost") => Ok(LogKind::Gsmtap(Ipv4Addr::LOCALHOST.into())),
+        None | Some("localhost") => Ok(Ipv4Addr::LOCALHOST.into()),
         Some(address) => {
-            let address = address.parse();
-            address
-                .map(LogKind::Gsmtap)
-                .map_err(|_| CommandError::new("names are not looked up; say an address."))
+            address.parse().map_err(|_| CommandError::new("names are not looked up; say an address."))
         }
     }
 }

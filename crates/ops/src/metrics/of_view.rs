@@ -1,7 +1,8 @@
 //! Groups from what `show …` prints.
 
 use super::{Class, Group, Known, Level, Metric};
-use crate::view::{Bvc, Cell, GgsnApn, GgsnPeer, NsVc, NsVcStats};
+use crate::view::{Bvc, Cell, GgsnApn, GgsnPeer, NsVc, NsVcStats, RadioCell, mobile_metrics};
+use gannet_proto::rlcmac::mobile::MobileCounts;
 use gannet_wire::id::Nsei;
 
 const fn of_peers(name: &'static str, osmocom: &'static str, title: &'static str) -> Class {
@@ -22,6 +23,17 @@ pub const GGSN: Class = of_peers("ggsn", "ggsn", "GGSN");
 pub const APN: Class = of_peers("apn", "apn", "Access point");
 /// A cell of the BSS emulator.
 pub const CELL: Class = of_peers("cell", "cell", "Cell");
+
+/// The radio of a cell, with RLC/MAC.
+pub const RADIO: Class = of_peers("radio", "radio", "Radio");
+/// RLC/MAC of all mobiles together.
+pub const RADIO_MOBILES: Class = Class {
+    name: "radio_mobiles",
+    osmocom: "radio_mobiles",
+    title: "RLC/MAC of the mobiles",
+    level: Level::Global,
+    lines: None,
+};
 
 /// An NS-VC with its counters.
 #[must_use]
@@ -151,6 +163,22 @@ pub fn cell(cell: &Cell) -> Group {
         u64::from(cell.state == "UNBLOCKED"),
     ));
     group.add(Metric::gauge("queued_pdus", "PDUs that wait for its radio", cell.queued_pdus));
+    group
+}
+
+/// The radio of a cell.
+#[must_use]
+pub fn radio(cell: &RadioCell) -> Group {
+    let mut group = Group::labelled(&RADIO, vec![("cell", cell.number.to_string())]);
+    cell.metrics().into_iter().for_each(|metric| group.add(metric));
+    group
+}
+
+/// What mobiles have counted together.
+#[must_use]
+pub fn radio_mobiles(counts: &MobileCounts) -> Group {
+    let mut group = Group::single(&RADIO_MOBILES);
+    mobile_metrics(counts).into_iter().for_each(|metric| group.add(metric));
     group
 }
 

@@ -22,6 +22,7 @@ mod ggsn;
 mod links;
 mod mobile;
 mod node;
+mod radio;
 
 pub use counters::{DropCount, Explanation, Why, drops};
 pub use gb::{Bvc, BvcStats, FlowControl, IpSns, NsBind, NsVc, NsVcStats, Nse};
@@ -32,6 +33,7 @@ pub use mobile::{
     Volumes,
 };
 pub use node::{GgsnPeer, SgsnSummary, Store, Table};
+pub use radio::{RadioCell, RadioMobile, Tbf, mobile_metrics};
 
 use core::fmt;
 use core::net::SocketAddr;

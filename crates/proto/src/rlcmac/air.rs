@@ -15,8 +15,8 @@ use super::mobile::Mac;
 use super::multiframe::{BlockPeriod, frame_start};
 use super::network::{Loss, Pcu};
 use super::paging::Page;
-use super::rlc::Passage;
 use super::signal::{Burst, Common};
+use super::tap::{Listeners, Sighting, Tap};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Instant;
@@ -68,10 +68,6 @@ pub struct AirCounts {
     pub burst_collisions: u64,
     /// LL-PDUs that came whole when their sender had just taken them back: they come again, and count then.
     pub late: u64,
-    /// Downlink data blocks.
-    pub down: Passage,
-    /// Uplink data blocks.
-    pub up: Passage,
     /// What must not happen.
     pub faults: Faults,
 }
@@ -117,6 +113,7 @@ pub struct Cell {
     paged: VecDeque<(u32, Page)>,
     next: Option<Instant>,
     counts: AirCounts,
+    tap: Option<Box<Tap>>,
 }
 
 /// Direction of an LL-PDU.
@@ -141,7 +138,24 @@ impl Cell {
             paged: VecDeque::new(),
             next: None,
             counts: AirCounts::default(),
+            tap: None,
         }
+    }
+
+    /// Has its air looked at from now on, or no longer.
+    pub fn set_tap(&mut self, tap: Option<Tap>) {
+        self.tap = tap.map(Box::new);
+    }
+
+    /// Its tap.
+    #[must_use]
+    pub fn tap(&self) -> Option<&Tap> {
+        self.tap.as_deref()
+    }
+
+    /// The next that its tap has seen.
+    pub fn pop_sighting(&mut self) -> Option<Sighting> {
+        self.tap.as_mut()?.pop()
     }
 
     /// Its PCU.
@@ -173,10 +187,6 @@ impl Cell {
         self.members.retain(|member| *member != mobile);
         self.busy.retain(|member| *member != mobile);
         self.bursts.retain(|(sender, _)| *sender != mobile);
-        let its = |sent: &(u32, AirOctets)| sent.0 == mobile && matches!(sent.1, AirOctets::Data(_));
-        let cut_off = self.up.iter().flatten().filter(|sent| its(sent)).count() as u64;
-        self.counts.up.sent += cut_off;
-        self.counts.up.unheard += cut_off;
         self.up.iter_mut().for_each(|sent| sent.retain(|(sender, _)| *sender != mobile));
     }
 
@@ -296,6 +306,9 @@ impl Cell {
             let block = if pdchs >> slot & 1 == 1 { self.pcu.downlink(now, slot, period) } else { None };
             let octets = block.as_ref().and_then(DownBlock::emit);
             self.counts.faults.unreadable += u64::from(block.is_some() && octets.is_none());
+            if let (Some(tap), Some(octets)) = (&mut self.tap, &octets) {
+                tap.chosen(now, (slot, period), octets);
+            }
             *place = octets;
         }
         for mobile in self.busy.iter().copied() {
@@ -321,7 +334,12 @@ impl Cell {
             let place = usize::from(slot);
             if let Some(octets) = self.down.get_mut(place).and_then(Option::take) {
                 match DownBlock::parse(&octets) {
-                    Ok(block) => self.receive_down(cx, (slot, period), &block, mobiles),
+                    Ok(block) => {
+                        let heard = self.receive_down(cx, (slot, period), &block, mobiles);
+                        if let Some(tap) = &mut self.tap {
+                            tap.sent(cx.now, (slot, period), &octets, heard);
+                        }
+                    }
                     Err(_) => self.counts.faults.unreadable += 1,
                 }
             }
@@ -344,26 +362,20 @@ impl Cell {
         (slot, period): (u8, u64),
         block: &DownBlock,
         mobiles: &mut [Mobile],
-    ) {
+    ) -> Option<Listeners> {
         let coding = block.coding();
-        let tfi = match block {
-            DownBlock::Data { header, .. } => Some(header.tfi),
-            DownBlock::Control { .. } => None,
-        };
-        let before = self.counts.down;
-        self.counts.down.sent += u64::from(tfi.is_some());
+        let mut heard = self.tap.as_ref().map(|_| Listeners::default());
         for mobile in self.busy.iter().copied() {
             let Some(state) = mobiles.get_mut(mobile as usize) else { continue };
             if state.mac.slots() >> slot & 1 == 0 {
                 continue;
             }
-            let is_its = u64::from(tfi.is_some_and(|tfi| state.mac.expects(tfi, slot)));
-            if state.downlink.is_lost(cx.rng, BlockPeriod(period), coding) {
+            let is_lost = state.downlink.is_lost(cx.rng, BlockPeriod(period), coding);
+            heard.iter_mut().for_each(|heard| heard.add(mobile, is_lost));
+            if is_lost {
                 self.counts.downlink_lost += 1;
-                self.counts.down.lost += is_its;
                 continue;
             }
-            self.counts.down.arrived += is_its;
             let now = cx.now;
             state.mac.hear(now, (slot, period), block, |octets| {
                 let DownBlock::Data { header, .. } = block else { return };
@@ -381,9 +393,7 @@ impl Cell {
                 arrive(cx, &mut self.counts, &mut self.down_fates, about, octets);
             });
         }
-        let down = &mut self.counts.down;
-        let is_unheard = tfi.is_some() && (down.arrived, down.lost) == (before.arrived, before.lost);
-        down.unheard += u64::from(is_unheard);
+        heard
     }
 
     fn receive_up(
@@ -396,12 +406,8 @@ impl Cell {
         if sent.len() > 1 {
             self.counts.uplink_collisions += sent.len() as u64;
         }
-        let strongest = self.capture.received(cx.rng, sent.len()).and_then(|which| sent.get(which).copied());
-        let data = sent.iter().filter(|(_, octets)| matches!(octets, AirOctets::Data(_))).count() as u64;
-        let is_data = strongest.is_some_and(|(_, octets)| matches!(octets, AirOctets::Data(_)));
-        self.counts.up.sent += data;
-        self.counts.up.collided += data - u64::from(is_data);
-        sent.clear();
+        let which = self.capture.received(cx.rng, sent.len());
+        let strongest = which.and_then(|which| sent.get(which).copied());
         let heard = strongest.and_then(|(mobile, octets)| {
             let block = UpBlock::parse(&octets);
             self.counts.faults.unreadable += u64::from(!matches!(block, Ok(Some(_))));
@@ -409,13 +415,16 @@ impl Cell {
             let link = mobiles.get_mut(mobile as usize).map(|state| &mut state.uplink);
             let is_lost = link.is_none_or(|link| link.is_lost(cx.rng, BlockPeriod(period), block.coding()));
             self.counts.uplink_lost += u64::from(is_lost);
-            self.counts.up.lost += u64::from(is_lost && is_data);
             (!is_lost).then_some((mobile, block))
         });
+        if let Some(tap) = &mut self.tap {
+            let all = sent.iter().map(|(mobile, octets)| (*mobile, &**octets));
+            tap.came(cx.now, (slot, period), all, which.filter(|_| heard.is_some()));
+        }
+        sent.clear();
         let sender = heard.as_ref().and_then(|(mobile, _)| mobiles.get_mut(*mobile as usize));
         let mut sender = sender.map(|state| &mut state.mac);
         let (now, counts, fates) = (cx.now, &mut self.counts, &mut self.up_fates);
-        let refused = self.pcu.counts().uplink_refused;
         self.pcu.uplink(now, (slot, period), heard.as_ref().map(|(_, block)| block), |tlli, octets| {
             let about = sender.as_mut().and_then(|mac| mac.delivered(octets));
             if about.is_none() && !sender.as_ref().is_some_and(|mac| mac.carries()) {
@@ -426,11 +435,6 @@ impl Cell {
             counts.faults.misdelivered += u64::from(about.is_some() && !is_its);
             arrive(cx, counts, fates, about, octets);
         });
-        if is_data && heard.is_some() {
-            let is_refused = self.pcu.counts().uplink_refused - refused;
-            self.counts.up.unheard += is_refused;
-            self.counts.up.arrived += 1 - is_refused;
-        }
         // The vector goes back with its memory.
         if let Some(place) = self.up.get_mut(usize::from(slot)) {
             *place = sent;
@@ -450,11 +454,14 @@ impl Cell {
             return;
         };
         self.pcu.common_sent(&message);
+        let mut heard = self.tap.as_ref().map(|_| Listeners::default());
         for mobile in self.members.iter().copied() {
             let Some(state) = mobiles.get_mut(mobile as usize).filter(|state| state.mac.listens_to(frame)) else {
                 continue;
             };
-            if state.downlink.is_lost(cx.rng, BlockPeriod::at_or_before(now), CodingScheme::Cs1) {
+            let is_lost = state.downlink.is_lost(cx.rng, BlockPeriod::at_or_before(now), CodingScheme::Cs1);
+            heard.iter_mut().for_each(|heard| heard.add(mobile, is_lost));
+            if is_lost {
                 continue;
             }
             state.mac.hear_common(now, &message);
@@ -464,6 +471,9 @@ impl Cell {
             if state.mac.is_busy() && !self.busy.contains(&mobile) {
                 self.busy.push(mobile);
             }
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.common_sent(now, frame, &octets, heard);
         }
     }
 
@@ -480,8 +490,12 @@ impl Cell {
         let Ccch::Waiting(frame) = self.ccch else { return };
         if frame_start(frame) <= now {
             let message = self.pcu.next_common(now, frame);
-            let octets = message.as_ref().and_then(Common::emit);
+            let arfcn = self.pcu.options().arfcn;
+            let octets = message.as_ref().and_then(|message| message.emit(arfcn));
             self.counts.faults.unreadable += u64::from(message.is_some() && octets.is_none());
+            if let (Some(tap), Some(octets)) = (&mut self.tap, &octets) {
+                tap.common_chosen(now, frame, octets);
+            }
             self.ccch = octets.map_or(Ccch::Silent, |octets| Ccch::Sending(frame, octets));
         }
     }
@@ -505,10 +519,17 @@ impl Cell {
                 self.counts.burst_collisions += together.len() as u64;
             }
             let received = self.capture.received(cx.rng, together.len());
-            let Some((sender, burst)) = received.and_then(|which| together.get(which)) else { continue };
-            let link = mobiles.get_mut(*sender as usize).map(|state| &mut state.uplink);
+            let strongest = received.and_then(|which| together.get(which));
             let period = BlockPeriod::at_or_before(now);
-            if link.is_some_and(|link| !link.is_lost(cx.rng, period, CodingScheme::Cs1)) {
+            let read = strongest.filter(|(sender, _)| {
+                let link = mobiles.get_mut(*sender as usize).map(|state| &mut state.uplink);
+                link.is_some_and(|link| !link.is_lost(cx.rng, period, CodingScheme::Cs1))
+            });
+            if let Some(tap) = &mut self.tap {
+                let all = together.iter().map(|(mobile, burst)| (*mobile, burst.code));
+                tap.bursts(now, frame, all, received.filter(|_| read.is_some()));
+            }
+            if let Some((_, burst)) = read {
                 self.pcu.burst(*burst);
             }
         }

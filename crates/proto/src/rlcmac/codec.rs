@@ -398,8 +398,8 @@ fn burst_of(reference: RequestReference) -> Option<Burst> {
     Some(Burst { code: reference.access, frame: u64::from(reference.frame.frame_number()?) })
 }
 
-fn assignment(slot: u8, reference: Option<Burst>, rest: IaRestOctets) -> CcchMessage {
-    let channel = PacketChannel::new(Timeslot::lowest(slot), Tsc::default(), Arfcn::default());
+fn assignment(arfcn: u16, slot: u8, reference: Option<Burst>, rest: IaRestOctets) -> CcchMessage {
+    let channel = PacketChannel::new(Timeslot::lowest(slot), Tsc::default(), Arfcn::lowest(arfcn));
     CcchMessage::ImmediateAssignment(ImmediateAssignment {
         page_mode: PageMode::Normal,
         is_one_of_two: false,
@@ -413,9 +413,9 @@ fn assignment(slot: u8, reference: Option<Burst>, rest: IaRestOctets) -> CcchMes
 }
 
 impl Common {
-    /// Its block of AGCH or PCH. `None` where it does not fit.
+    /// Its block of AGCH or PCH, in a cell with this carrier. `None` where it does not fit.
     #[must_use]
-    pub fn emit(&self) -> Option<CcchOctets> {
+    pub fn emit(&self, arfcn: u16) -> Option<CcchOctets> {
         let message = match *self {
             Self::Paging(ref pages) => paging::request(pages)?,
             Self::Uplink { reference, slot, tfi, usf, coding } => {
@@ -433,7 +433,7 @@ impl Common {
                     starting_time: None,
                     later: LaterRest::NONE,
                 };
-                assignment(slot, Some(reference), IaRestOctets::Uplink(tbf))
+                assignment(arfcn, slot, Some(reference), IaRestOctets::Uplink(tbf))
             }
             Self::SingleBlock { reference, slot, frame } => {
                 let block = ImmediateSingleBlock {
@@ -443,7 +443,7 @@ impl Common {
                     power: None,
                     later: LaterRest::NONE,
                 };
-                assignment(slot, Some(reference), IaRestOctets::SingleBlock(block))
+                assignment(arfcn, slot, Some(reference), IaRestOctets::SingleBlock(block))
             }
             Self::Downlink { tlli, slot, tfi, acknowledged } => {
                 let tbf = ImmediateDownlinkTbf {
@@ -462,7 +462,7 @@ impl Common {
                     power: None,
                     later: LaterRest::NONE,
                 };
-                assignment(slot, None, IaRestOctets::Downlink(downlink))
+                assignment(arfcn, slot, None, IaRestOctets::Downlink(downlink))
             }
             Self::Reject { reference, wait } => {
                 let wait_s = u8::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u8::MAX);

@@ -9,6 +9,8 @@ use gannet_wire::rlcmac::coding::CodingScheme;
 /// What the cell broadcasts and both sides follow (04.60 clause 12.24 [44.060], GPRS Cell Options, and 04.18 clause 10.5.2.29).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellOptions {
+    /// The carrier (ARFCN, 45.005 clause 2): of the PDCHs and of the CCCH, 0 to 1023.
+    pub arfcn: u16,
     /// Random access on the CCCH.
     pub rach: RachControl,
     /// Paging blocks of the CCCH.
@@ -28,6 +30,7 @@ pub struct CellOptions {
 impl Default for CellOptions {
     fn default() -> Self {
         Self {
+            arfcn: 1,
             rach: RachControl::default(),
             paging: PagingControl::default(),
             drx_timer_max: Duration::from_secs(4),

@@ -21,3 +21,4 @@ pub mod network;
 pub mod paging;
 pub mod rlc;
 pub mod signal;
+pub mod tap;

@@ -7,5 +7,6 @@ mod mobile;
 mod network;
 mod paging;
 mod several;
+mod tap;
 mod transfer;
 mod world;

@@ -23,13 +23,24 @@ impl Io {
         self.recorder.as_ref().map(|_| self.capture_watch.look_at)
     }
 
-    /// Says once that the file of the capture takes nothing, and once that it does again.
+    /// Says what is new about it.
     pub(crate) fn watch_capture(&mut self) {
-        let Some(recorder) = self.recorder.as_ref().filter(|_| self.capture_watch.look_at <= self.now) else {
-            return;
-        };
+        let news = self.recorder.as_ref().and_then(|recorder| self.capture_watch.look(self.now, recorder));
+        if let Some((level, said)) = news {
+            self.note(level, format_args!("{said}"));
+        }
+    }
+}
+
+impl CaptureWatch {
+    /// Says once that the file of the capture takes nothing, and once that it does again; nothing where it was looked at a moment
+    /// ago.
+    pub(crate) fn look(&mut self, now: Instant, recorder: &Recorder) -> Option<(Level, String)> {
+        if now < self.look_at {
+            return None;
+        }
         let (failure, lost) = (recorder.failure(), recorder.lost());
-        let CaptureWatch { is_failing: was_failing, lost: told, .. } = self.capture_watch;
+        let Self { is_failing: was_failing, lost: told, .. } = *self;
         let (is_failing, missing) = (failure.is_some(), lost - told);
         let news = match failure {
             Some(why) if !was_failing => Some((
@@ -46,12 +57,9 @@ impl Io {
             }
             _ => None,
         };
-        let news = news.map(|(level, said)| (level, format!("capture {}: {said}", recorder.name())));
         let lost = if is_failing && was_failing { told } else { lost };
-        self.capture_watch = CaptureWatch { look_at: self.now + EVERY, is_failing, lost };
-        if let Some((level, said)) = news {
-            self.note(level, format_args!("{said}"));
-        }
+        *self = Self { look_at: now + EVERY, is_failing, lost };
+        news.map(|(level, said)| (level, format!("capture {}: {said}", recorder.name())))
     }
 }
 

@@ -1,14 +1,15 @@
 //! `log gsmtap`: each line as a GSMTAP datagram, for Wireshark to show among the frames it is about.
 
+use crate::gsmtap::GsmtapSocket;
 use gannet_machine::trace::{Category, Level};
 use gannet_wire::gsmtap::{Header, PayloadType};
 use gannet_wire::gsmtap_log::{self, LogLine};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 
 /// A socket that lines leave through. It never waits.
 pub(super) struct GsmtapTarget {
-    socket: UdpSocket,
+    socket: GsmtapSocket,
     process: &'static str,
     pid: u32,
     datagram: Vec<u8>,
@@ -17,17 +18,11 @@ pub(super) struct GsmtapTarget {
 impl GsmtapTarget {
     /// Lines of a process for whoever listens there.
     pub(super) fn connect(to: SocketAddr, process: &'static str) -> io::Result<Self> {
-        let from = match to {
-            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
-        };
-        let socket = UdpSocket::bind(from)?;
-        socket.connect(to)?;
-        socket.set_nonblocking(true)?;
+        let socket = GsmtapSocket::connect(to)?;
         Ok(Self { socket, process, pid: std::process::id(), datagram: Vec::new() })
     }
 
-    /// Sends one. Where nobody listens the system says so with the next: that is no line lost.
+    /// Sends one.
     pub(super) fn send(
         &mut self,
         unix_ns: u64,
@@ -49,10 +44,7 @@ impl GsmtapTarget {
         self.datagram.clear();
         self.datagram.extend(Header::new(PayloadType::OsmocoreLog, false).emit());
         line.emit(&mut self.datagram);
-        match self.socket.send(&self.datagram) {
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
-            other => other.map(|_| ()),
-        }
+        self.socket.send(&self.datagram)
     }
 }
 

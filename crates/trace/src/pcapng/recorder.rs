@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// Octets that may wait for the disk unless the caller says otherwise.
 const LIMIT_DEFAULT: usize = 4 << 20;
-/// Octets of an enhanced packet block beside its packet: headers, flags option, padding, at the most.
+/// Octets of an enhanced packet block beside its packet and the text of a comment: headers, flags option, paddings, at the most.
 const BLOCK_OVERHEAD: usize = 64;
 /// How long records may be gathered before they are written.
 const GATHER: Duration = Duration::from_millis(50);
@@ -205,6 +205,21 @@ impl Recorder {
         self.write(interface, at_ns, direction);
     }
 
+    /// The same, with a remark for whoever reads the capture: Wireshark has it as `frame.comment`.
+    pub fn udp_with_comment(
+        &mut self,
+        interface: InterfaceId,
+        at_ns: u64,
+        direction: Direction,
+        (source, destination): (SocketAddr, SocketAddr),
+        payload: &[u8],
+        comment: String,
+    ) {
+        write_udp(self.block.data.to_mut(), source, destination, payload);
+        let comment = EnhancedPacketOption::Comment(Cow::Owned(comment));
+        self.write_with(interface, at_ns, direction, Some(comment));
+    }
+
     /// Records octets of a TCP connection, with the headers made; what is too long for one packet becomes several.
     pub fn tcp(
         &mut self,
@@ -248,14 +263,29 @@ impl Recorder {
 
     /// Serialises the block whose data are ready. Nothing is allocated: the block keeps its memory.
     fn write(&mut self, interface: InterfaceId, at_ns: u64, direction: Direction) {
+        self.write_with(interface, at_ns, direction, None);
+    }
+
+    fn write_with(
+        &mut self,
+        interface: InterfaceId,
+        at_ns: u64,
+        direction: Direction,
+        comment: Option<EnhancedPacketOption<'static>>,
+    ) {
+        let comment_len = match &comment {
+            Some(EnhancedPacketOption::Comment(comment)) => comment.len(),
+            _ => 0,
+        };
         self.block.interface_id = interface.0;
         self.block.timestamp = Duration::from_nanos(at_ns);
         self.block.original_len = u32::try_from(self.block.data.len()).unwrap_or(u32::MAX);
         self.block.options.clear();
         self.block.options.push(EnhancedPacketOption::Flags(direction.flags()));
+        self.block.options.extend(comment);
         let mut state = self.shared.lock();
         let waiting = state.blocks.get_ref().len();
-        if waiting + self.block.data.len() + BLOCK_OVERHEAD > self.limit {
+        if waiting + self.block.data.len() + comment_len + BLOCK_OVERHEAD > self.limit {
             self.lost += 1;
             return;
         }

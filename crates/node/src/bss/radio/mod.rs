@@ -189,4 +189,14 @@ pub trait Radio: fmt::Debug {
     fn is_immediate(&self) -> bool {
         false
     }
+
+    /// Its RLC/MAC, where it has one that can be looked at.
+    fn rlcmac(&self) -> Option<&RlcMacRadio> {
+        None
+    }
+
+    /// The same, to have its air looked at.
+    fn rlcmac_mut(&mut self) -> Option<&mut RlcMacRadio> {
+        None
+    }
 }

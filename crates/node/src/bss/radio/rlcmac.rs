@@ -13,6 +13,7 @@ use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::mobile::{Mac, MobileConfig, MobileCounts};
 use gannet_proto::rlcmac::network::{Loss, Pcu, class_of_ll_pdu};
+use gannet_proto::rlcmac::tap::{Scope, Sighting, Tap};
 
 /// What all cells and mobiles are set to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -89,8 +90,20 @@ fn pending(pdu: LlPdu) -> Pending {
     Pending { mobile, tlli, expires, frame }
 }
 
+/// The carrier of a cell: those of GSM 900 (45.005 clause 2) in turn, 1 to 124.
+const fn carrier(first: u16, number: u16) -> u16 {
+    const CARRIERS: u16 = 124;
+    1 + (first.saturating_sub(1) % CARRIERS + number % CARRIERS) % CARRIERS
+}
+
+/// As GSMTAP has it: whole dB.
+#[expect(clippy::cast_possible_truncation, reason = "it is clamped")]
+fn whole_db(db: f64) -> i8 {
+    db.round().clamp(f64::from(i8::MIN), f64::from(i8::MAX)) as i8
+}
+
 impl RlcMacRadio {
-    /// Cells that are alike but for the octets that may wait downlink in each, for up to so many mobiles.
+    /// Cells that are alike but for their carriers and the octets that may wait downlink in each, for up to so many mobiles.
     #[must_use]
     pub fn new(config: RlcMacConfig, rooms: impl IntoIterator<Item = u64>, mobiles_max: u32) -> Self {
         let channel = config.channel;
@@ -98,13 +111,14 @@ impl RlcMacRadio {
             Some(db) => Link::new(channel.profile, db, channel.bursts),
             None => Link::perfect(),
         };
-        let cell = |queue_octets| {
+        let cell = |(number, queue_octets): (u16, u64)| {
             let network = NetworkConfig { queue_octets, ..config.network };
-            Cell::new(Pcu::new(network, config.options), channel.capture)
+            let options = CellOptions { arfcn: carrier(config.options.arfcn, number), ..config.options };
+            Cell::new(Pcu::new(network, options), channel.capture)
         };
         Self {
             config,
-            cells: rooms.into_iter().map(cell).collect(),
+            cells: (0_u16..).zip(rooms).map(cell).collect(),
             mobiles: Vec::new(),
             mobiles_max,
             camps: Vec::new(),
@@ -124,10 +138,38 @@ impl RlcMacRadio {
         self.cell(cell).map(|cell| *cell.counts())
     }
 
+    /// Has the air of all cells looked at from now on, or no longer. What waits to be taken is gone.
+    pub fn observe(&mut self, scope: Option<Scope>) {
+        let c_over_i_db = self.config.channel.c_over_i_db.map(whole_db);
+        for cell in &mut self.cells {
+            let arfcn = cell.pcu().options().arfcn;
+            cell.set_tap(scope.map(|scope| Tap::new(scope, arfcn, c_over_i_db)));
+        }
+    }
+
+    /// Something was seen on the air of a cell.
+    #[must_use]
+    pub fn has_seen(&self, cell: u32) -> bool {
+        self.cell(cell).and_then(Cell::tap).is_some_and(Tap::has_seen)
+    }
+
+    /// Takes the next of it.
+    pub fn pop_sighting(&mut self, cell: u32) -> Option<Sighting> {
+        self.cells.get_mut(cell as usize)?.pop_sighting()
+    }
+
     /// What happened in a mobile.
     #[must_use]
     pub fn mobile_counts(&self, mobile: u32) -> Option<MobileCounts> {
         self.mobiles.get(mobile as usize).map(|mobile| mobile.mac.counts())
+    }
+
+    /// What happened in all mobiles together.
+    #[must_use]
+    pub fn counts_of_mobiles(&self) -> MobileCounts {
+        let mut sum = MobileCounts::default();
+        self.mobiles.iter().for_each(|mobile| sum += mobile.mac.counts());
+        sum
     }
 
     /// A mobile camps on a cell. False where there is no such mobile or cell.
@@ -296,5 +338,13 @@ impl Radio for RlcMacRadio {
             let network = NetworkConfig { queue_octets: config.queue_octets, ..*state.pcu().config() };
             state.pcu_mut().reconfigure(network);
         }
+    }
+
+    fn rlcmac(&self) -> Option<&RlcMacRadio> {
+        Some(self)
+    }
+
+    fn rlcmac_mut(&mut self) -> Option<&mut RlcMacRadio> {
+        Some(self)
     }
 }

@@ -1,6 +1,6 @@
 //! The commands of the BSS emulator, and how its configuration is written.
 
-use super::{BssConfig, BssOperation, EndpointChange, TunDevices, set};
+use super::{BssConfig, BssOperation, EndpointChange, TunDevices, air, set};
 use crate::Bss;
 use crate::config::{ConfigText, cells, fleet};
 use crate::grammar::common::OPERATING;
@@ -12,6 +12,7 @@ use gannet_wire::id::{Nsapi, Nsei};
 pub(super) fn write(config: &BssConfig, text: &mut ConfigText) {
     text.node(format_args!("bss"), |text| {
         cells::write(&config.gb, text);
+        air::write(&config.air, text);
         fleet::write(&config.fleet, text);
     });
 }
@@ -21,6 +22,7 @@ pub(super) fn install(grammar: &mut Grammar<Bss>) {
     let enter = Action::<Bss>::Enter(Node::Bss, |_| Ok(String::new()));
     grammar.add(&[Node::Config], "bss", "The BSS emulator", enter);
     cells::install(grammar, Node::Bss);
+    air::install(grammar);
     fleet::install(grammar, Node::Bss);
     install_tun(grammar);
     install_show(grammar);
@@ -53,7 +55,9 @@ fn install_tun(grammar: &mut Grammar<Bss>) {
 type Parsed = Result<BssOperation, CommandError>;
 
 fn install_show(grammar: &mut Grammar<Bss>) {
-    use BssOperation::{ShowBssgp, ShowCells, ShowDrops, ShowMobiles, ShowNs, ShowWhy};
+    use BssOperation::{
+        ShowBssgp, ShowCells, ShowDrops, ShowMobiles, ShowNs, ShowRadio, ShowRadioMobiles, ShowTbfs, ShowWhy,
+    };
     let mut show = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         let help = format!("Show the state of the node\n{help}");
         grammar.add(OPERATING, pattern, &help, Action::<Bss>::Operate(parse));
@@ -68,6 +72,12 @@ fn install_show(grammar: &mut Grammar<Bss>) {
     show("show bssgp [stats]", "BVCs: state, flow control, queues\nWith counters", |args| {
         Ok(ShowBssgp { stats: args.get(0).is_some() })
     });
+    let radio = "What a radio with RLC/MAC has sent, received and lost, by cell";
+    show("show radio", radio, |_| Ok(ShowRadio));
+    show("show bts statistics", &format!("A base station\n{radio}"), |_| Ok(ShowRadio));
+    show("show tbf all", "TBFs of a radio with RLC/MAC\nAll of them", |_| Ok(ShowTbfs));
+    let mobiles = "Mobiles as RLC/MAC knows them\nAll of them";
+    show("show ms all", mobiles, |_| Ok(ShowRadioMobiles));
     show("show drops", "What was dropped or refused, by name", |_| Ok(ShowDrops));
     let why = "The last rejects and drops of a mobile, with their clauses\nBy IMSI\nThe IMSI";
     show("show why imsi IMSI", why, |args| args.value(0).map(ShowWhy));

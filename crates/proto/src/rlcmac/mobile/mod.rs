@@ -23,6 +23,7 @@ use super::paging::Drx;
 use super::rlc::{Mode, RlcCounts, Sender};
 use super::signal::{Burst, Common, Down, To, Up};
 use access::Access;
+use core::ops::AddAssign;
 use downlink::DownlinkTbf;
 use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
@@ -113,6 +114,23 @@ pub struct MobileCounts {
     pub given_up: u64,
     /// Uplink data blocks sent, by [`super::rlc::Kind`] in the order of its `ALL`.
     pub data: [u64; 5],
+}
+
+impl AddAssign for MobileCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.accesses += other.accesses;
+        self.bursts += other.bursts;
+        self.unanswered += other.unanswered;
+        self.rejected += other.rejected;
+        self.uplink_tbfs += other.uplink_tbfs;
+        self.downlink_tbfs += other.downlink_tbfs;
+        self.contentions_lost += other.contentions_lost;
+        self.expiries += other.expiries;
+        self.given_up += other.given_up;
+        for (sum, more) in self.data.iter_mut().zip(other.data) {
+            *sum += more;
+        }
+    }
 }
 
 /// What a block reserves for a mobile.

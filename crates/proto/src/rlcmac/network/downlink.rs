@@ -88,12 +88,13 @@ impl DownTbf {
         self.sender.waiting_octets() as u64
     }
 
-    pub(super) const fn sender_counts(&self) -> &SenderCounts {
-        self.sender.counts()
-    }
-
     pub(super) const fn is_active(&self) -> bool {
         matches!(self.state, DownState::Flowing | DownState::Finishing)
+    }
+
+    /// What it cost so far.
+    pub(super) const fn rlc_counts(&self) -> &SenderCounts {
+        self.sender.counts()
     }
 
     /// Why it would send a block now.
@@ -573,7 +574,7 @@ impl Pcu {
     /// A TBF is over: its TFI may be another's.
     pub(super) fn free_down(&mut self, tfi: u8) {
         let Some(tbf) = self.down.get_mut(usize::from(tfi)).and_then(Option::take) else { return };
-        self.ended.sender += *tbf.sender_counts();
+        self.ended.sender += *tbf.rlc_counts();
         self.access.forget_down(tfi);
         for stranded in self.forget_down(tfi) {
             self.retry_on_ccch(stranded);

@@ -10,6 +10,7 @@
 //! | [`access`] | the CCCH: access bursts and assignments |
 //! | [`release`] | PDCHs that go, with the TBFs on them |
 //! | [`schedule`] | what goes in a block, and what it is followed by |
+//! | [`view`] | what there is and was, for who looks at it |
 //!
 //! A mobile is named by its number at the base station system, and on the air by TLLI: the PCU knows which TLLI belongs to which
 //! number from the LL-PDUs that it is to send.
@@ -22,6 +23,7 @@ mod release;
 pub mod resources;
 mod schedule;
 mod uplink;
+pub mod view;
 
 pub use access::AccessCounts;
 pub use schedule::BlockCounts;
@@ -166,8 +168,8 @@ impl Pcu {
     #[must_use]
     pub fn rlc_counts(&self) -> RlcCounts {
         let mut sum = self.ended;
-        self.down.iter().flatten().for_each(|tbf| sum.sender += *tbf.sender_counts());
-        self.up.iter().flatten().for_each(|tbf| sum.receiver += *tbf.receiver_counts());
+        self.down.iter().flatten().for_each(|tbf| sum.sender += *tbf.rlc_counts());
+        self.up.iter().flatten().for_each(|tbf| sum.receiver += *tbf.rlc_counts());
         sum
     }
 

@@ -63,6 +63,11 @@ impl UpTbf {
         matches!(self.state, UpState::Flowing | UpState::Finishing)
     }
 
+    /// What it cost so far.
+    pub(super) const fn rlc_counts(&self) -> &ReceiverCounts {
+        self.receiver.counts()
+    }
+
     /// The USF on a timeslot, where the mobile is to send there now.
     pub(super) fn usf_on(&self, slot: u8, now: Instant) -> Option<u8> {
         let may = self.state == UpState::Flowing && self.rests_until <= now;
@@ -92,10 +97,6 @@ impl UpTbf {
     pub(super) fn slots(&self) -> u8 {
         let slots = (0_u8..).zip(&self.usfs).filter(|(_, usf)| usf.is_some());
         slots.fold(0, |set, (slot, _)| set | 1 << slot)
-    }
-
-    pub(super) const fn receiver_counts(&self) -> &ReceiverCounts {
-        self.receiver.counts()
     }
 
     fn slot(&self) -> Option<u8> {
@@ -342,7 +343,7 @@ impl Pcu {
     pub(super) fn free_up(&mut self, tfi: u8) {
         let Some(tbf) = self.up.get_mut(usize::from(tfi)).and_then(Option::take) else { return };
         let mut set = 0;
-        self.ended.receiver += *tbf.receiver.counts();
+        self.ended.receiver += *tbf.rlc_counts();
         for (slot, usf) in (0_u8..).zip(&tbf.usfs) {
             if let Some(usf) = usf {
                 self.resources.give_usf(slot, *usf);

@@ -20,7 +20,7 @@ mod cut;
 mod receiver;
 mod sender;
 
-pub use counts::{Passage, ReceiverCounts, RlcCounts, SenderCounts};
+pub use counts::{ReceiverCounts, RlcCounts, SenderCounts};
 pub use receiver::{LlPduOctets, Received, Receiver, Refused};
 pub use sender::{Acknowledged, Ending, Sender, Sent, StaleReport};
 

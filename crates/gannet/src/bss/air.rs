@@ -1,0 +1,113 @@
+//! Where blocks and access bursts go that are seen on the air: GSMTAP for who listens, pcapng for who reads later.
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use gannet_machine::trace::{Category, Level, TraceSink};
+use gannet_node::bss::Bss;
+use gannet_ops::config::bss::{AirConfig, Categories};
+use gannet_proto::rlcmac::tap::{Fate, Interface, Scope, Sighting};
+use gannet_rt::log::LogSink;
+use gannet_rt::{Capture, GsmtapSocket, Outside, Recorded};
+use gannet_wire::gsmtap::UDP_PORT;
+use std::path::Path;
+
+/// In a capture a datagram comes from this UDP port, plus the number of its cell.
+const FIRST_CELL: u16 = 10_000;
+
+/// What is done with sightings.
+#[derive(Debug, Default)]
+pub struct AirWatch {
+    gsmtap: Option<(IpAddr, GsmtapSocket)>,
+    categories: Categories,
+    capture: Option<Capture>,
+    /// Datagrams of GSMTAP that the system did not take since it took one.
+    failed: u64,
+}
+
+impl AirWatch {
+    /// Does what the configuration says from now on. What it was about before stays where that is the same.
+    ///
+    /// # Errors
+    /// A sentence: what the machine does not permit. Then all stays as it was.
+    pub fn set(&mut self, old: &AirConfig, new: &AirConfig) -> Result<(), String> {
+        let is_there = |to: IpAddr| self.gsmtap.as_ref().is_some_and(|(there, _)| *there == to);
+        // What may fail comes first.
+        let socket = new.gsmtap.filter(|to| !is_there(*to)).map(|to| connect(to).map(|socket| (to, socket)));
+        let socket = socket.transpose()?;
+        if old.capture != new.capture || self.capture.is_none() {
+            let capture = new.capture.as_ref().map(|file| Capture::create(Path::new(file)));
+            self.capture = capture.transpose().map_err(|error| format!("radio capture {error}"))?;
+        }
+        match (socket, new.gsmtap) {
+            (_, None) => self.gsmtap = None,
+            (Some(socket), Some(_)) => self.gsmtap = Some(socket),
+            (None, Some(_)) => {}
+        }
+        self.categories = new.categories;
+        Ok(())
+    }
+
+    /// What has to be looked at.
+    pub const fn scope(&self) -> Option<Scope> {
+        match (&self.capture, &self.gsmtap) {
+            (Some(_), _) => Some(Scope::Both),
+            (None, Some(_)) => Some(Scope::Abis),
+            (None, None) => None,
+        }
+    }
+
+    /// Takes what was seen on the air of a cell.
+    pub fn take(&mut self, bss: &mut Bss, cell: u32, outside: &mut Outside<'_>) {
+        let now = outside.now();
+        let now_ns = outside.log().unix_ns();
+        while let Some(sighting) = bss.pop_sighting(cell) {
+            let datagram = sighting.datagram();
+            if sighting.interface == Interface::Abis && self.categories.has(sighting.kind) {
+                self.send(&datagram, outside.log());
+            }
+            let at_ns = now_ns.saturating_sub(now.since(sighting.at).0);
+            self.record(cell, at_ns, &sighting, &datagram);
+        }
+        if let Some((level, said)) = self.capture.as_mut().and_then(|capture| capture.news(now)) {
+            outside.log().line(Category::Main, level, format_args!("{said}"));
+        }
+    }
+
+    fn send(&mut self, datagram: &[u8], log: &mut LogSink) {
+        let Some((to, socket)) = &self.gsmtap else { return };
+        match socket.send(datagram) {
+            Ok(()) if self.failed > 0 => {
+                let failed = core::mem::take(&mut self.failed);
+                let said = format_args!("GSMTAP to {to}: it goes again, {failed} blocks are missing");
+                log.line(Category::Main, Level::Notice, said);
+            }
+            Ok(()) => {}
+            Err(error) => {
+                if self.failed == 0 {
+                    log.line(Category::Main, Level::Error, format_args!("GSMTAP to {to}: {error}"));
+                }
+                self.failed += 1;
+            }
+        }
+    }
+
+    fn record(&mut self, cell: u32, at_ns: u64, sighting: &Sighting, payload: &[u8]) {
+        let Some(capture) = &mut self.capture else { return };
+        let port = u16::try_from(cell).unwrap_or(u16::MAX).saturating_add(FIRST_CELL);
+        let end = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let ends = (end(port), end(UDP_PORT));
+        let recorded = Recorded { at_ns, is_sent: !sighting.kind.is_uplink(), ends, payload };
+        let comment = (sighting.fate != Fate::Handed).then(|| sighting.fate.to_string());
+        capture.record(sighting.interface.name(), &recorded, comment);
+    }
+
+    /// Writes the capture out and closes it.
+    pub fn finish(&mut self, log: &mut LogSink) {
+        if let Some(Err(error)) = self.capture.take().map(Capture::finish) {
+            log.line(Category::Main, Level::Error, format_args!("radio {error}"));
+        }
+    }
+}
+
+fn connect(to: IpAddr) -> Result<GsmtapSocket, String> {
+    GsmtapSocket::connect((to, UDP_PORT).into()).map_err(|error| format!("gsmtap-remote-host {to}: {error}"))
+}
