@@ -55,9 +55,15 @@ impl Mac {
         if !tbf.receiver.is_complete() {
             self.deadlines.set(MobileTimer::T3190, now + FIVE_SECONDS);
         }
-        // What is refused is counted by the receiver, and is as if it had not come.
-        let _ = tbf.receiver.receive(header.bsn, header.is_final, body, |pdu| deliver(pdu.octets));
+        // What is refused is counted, and is as if it had not come.
+        let came = tbf.receiver.receive(header.bsn, header.is_final, body, |pdu| deliver(pdu.octets));
+        self.counts.down.count(&came);
         true
+    }
+
+    /// It listens to a timeslot for its downlink TBF of this TFI.
+    pub(in crate::rlcmac) fn listens_to(&self, tfi: u8, slot: u8) -> bool {
+        self.downlink.as_ref().is_some_and(|tbf| tbf.tfi == tfi && tbf.slots & bit(slot) != 0)
     }
 
     /// The answer to a poll (44.060 clause 9.3.2.5).

@@ -4,6 +4,7 @@ use super::resources::Direction;
 use super::uplink::UpState;
 use super::{Control, Expected, Pcu, dummy};
 use crate::rlcmac::block::{DownBlock, UpBlock};
+use crate::rlcmac::conservation::Came;
 use crate::rlcmac::multiframe::BlockPeriod;
 use crate::rlcmac::rlc::Kind;
 use crate::rlcmac::signal::{Down, To, Up};
@@ -25,6 +26,10 @@ pub struct BlockCounts {
     pub dummy: u64,
     /// Uplink data blocks that came.
     pub uplink_data: u64,
+    /// Of these, those of a TBF, by what its receiver made of them.
+    pub up: Came,
+    /// Of these, those of no TBF, or of the loser of a contention.
+    pub uplink_nobodys: u64,
     /// Uplink control blocks that came.
     pub uplink_control: u64,
     /// Uplink dummy control blocks that came.
@@ -59,6 +64,10 @@ impl AddAssign for BlockCounts {
         self.control += other.control;
         self.dummy += other.dummy;
         self.uplink_data += other.uplink_data;
+        self.up.new += other.up.new;
+        self.up.again += other.up.again;
+        self.up.refused += other.up.refused;
+        self.uplink_nobodys += other.uplink_nobodys;
         self.uplink_control += other.uplink_control;
         self.uplink_dummy += other.uplink_dummy;
         self.uplink_nothing += other.uplink_nothing;
@@ -69,6 +78,7 @@ impl Pcu {
     /// A block period begins: to be called before its blocks are asked for.
     pub fn begin(&mut self, now: Instant, period: u64) {
         self.wake(now);
+        self.measure_drain(period);
         for slot in 0..8_usize {
             let Some(expected) = self.expected.get(slot) else { return };
             let report = expected.iter().find_map(|(at, what)| match what {
@@ -86,6 +96,7 @@ impl Pcu {
         let usf = self.next_usf(now, slot, period + 1);
         if let Some(block) = self.control_block(slot, period, usf) {
             self.counts.control += 1;
+            self.drains.control();
             return Some(block);
         }
         if let Some(block) = self.data_block(now, slot, period, usf) {
@@ -203,7 +214,9 @@ impl Pcu {
         let every = self.config.poll_every;
         let ends = self.ends_with_queue(tfi);
         let tbf = self.down.get_mut(usize::from(tfi))?.as_mut()?;
+        let carried = tbf.carried_octets();
         let sent = tbf.next_block(ends)?;
+        self.drains.data(tbf.mobile, sent.kind, tbf.carried_octets() - carried);
         self.down_time.charge(&mut tbf.account);
         let wants_poll = tbf.wants_poll(every, sent.is_final);
         if let Some(count) = self.counts.data.get_mut(sent.kind as usize) {
