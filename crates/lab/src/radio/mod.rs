@@ -45,9 +45,9 @@ fn verdict(name: &str, means: &str, ours: String, goal: String, holds: Option<bo
 /// What does not add up in a run; a run without faults conserves what it carries.
 fn conserved(faults: &[String]) -> Verdict {
     verdict(
-        "LL-PDUs, octets and frames conserved",
-        "What entered the radio was delivered once to its own mobile or is lost by name, streams are octet by octet those that were \
-         sent, and every frame is back in its pool, at the end of each run.",
+        "LL-PDUs, blocks, octets and frames conserved",
+        "What entered the radio was delivered once to its own mobile or is lost by name, and so was each block; streams are octet by \
+         octet those that were sent, and every frame is back in its pool, at the end of each run.",
         if faults.is_empty() { "all".to_owned() } else { faults.join("; ") },
         "all".to_owned(),
         Some(faults.is_empty()),

@@ -3,9 +3,10 @@
 use gannet_machine::Context;
 use gannet_machine::time::Instant;
 use gannet_node::bss::radio::{
-    Amount, Claim, Indication, LossCause, Pending, Radio, RadioConfig, RlcMacRadio, Way,
+    Amount, CellDrain, Claim, Drain, Indication, LossCause, Pending, Radio, RadioConfig, RlcMacRadio, Way,
 };
 use gannet_proto::rlcmac::air::AirCounts;
+use gannet_proto::rlcmac::conservation::faults;
 use gannet_proto::rlcmac::mobile::MobileCounts;
 use gannet_proto::rlcmac::network::BlockCounts;
 use std::cell::RefCell;
@@ -157,6 +158,13 @@ impl Probe {
         self.0.borrow().radio.mobile_counts(mobile).unwrap_or_default()
     }
 
+    /// Which blocks are not conserved; none may be on the air.
+    #[must_use]
+    pub fn block_faults(&self) -> Vec<String> {
+        let radio = &self.0.borrow().radio;
+        faults(radio.cells(), radio.mobiles())
+    }
+
     /// Keeps what happens to a mobile from now on.
     pub fn watch(&self, mobile: u32) {
         let before = self.mobile(mobile);
@@ -221,6 +229,14 @@ impl Radio for Probed {
 
     fn waiting(&self, cell: u32, way: Way) -> Amount {
         self.0.borrow().radio.waiting(cell, way)
+    }
+
+    fn drain(&self, now: Instant, cell: u32) -> Option<CellDrain> {
+        self.0.borrow().radio.drain(now, cell)
+    }
+
+    fn measured_mobiles(&self, now: Instant, cell: u32, out: &mut dyn FnMut(u32, Drain)) {
+        self.0.borrow().radio.measured_mobiles(now, cell, out);
     }
 
     fn leave(&mut self, now: Instant, cell: u32, mobile: u32, out: &mut dyn FnMut(Way, Pending)) {

@@ -1,8 +1,8 @@
 //! Experiment `radio-share`: ten mobiles of four classes in one cell that cannot carry what they are sent.
 //!
 //! Two conversational and two streaming contexts get packets at their guaranteed rate. Three interactive and three background ones
-//! have a TCP connection each, which takes whatever it gets. The SGSN schedules by class up to the leak rate of the cell, and the PCU
-//! gives blocks to TBFs in turn.
+//! have a TCP connection each, which takes whatever it gets. Interactive contexts have precedence class 2, background ones 3. The SGSN
+//! schedules by class up to the leak rates that the base station measures, and the PCU gives blocks to TBFs by class and weight.
 
 use super::airtime::{Airtime, HEADS, Snapshot, radio};
 use super::packet::ipv4;
@@ -12,7 +12,8 @@ use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_least, at_most, greatest, least};
 use gannet_machine::time::{Duration, Instant};
 use gannet_node::bss::radio::Way;
-use gannet_wire::l3::ie::{BitRate, QosProfile, QosR99, TrafficClass, bit_rate_code_kbps};
+use gannet_node::sgsn::PduLifetimes;
+use gannet_wire::l3::ie::{BitRate, PrecedenceClass, QosProfile, QosR99, TrafficClass, bit_rate_code_kbps};
 use gannet_wire::rlcmac::coding::CodingScheme;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -23,10 +24,8 @@ const CODING: CodingScheme = CodingScheme::Cs2;
 const WARM_UP: Duration = Duration::from_secs(60);
 const COOL_DOWN: Duration = Duration::from_secs(120);
 const WINDOW_OCTETS: u32 = 8192;
-/// Bmax: what the cell sends in two thirds of a second.
-const BUFFER_OCTETS: u64 = 4000;
-/// R is less than the PDCHs carry, as headers, control and assignments take the rest.
-const LEAK: f64 = 0.85;
+/// Of real time, which is of no use later.
+const REAL_TIME: Duration = Duration::from_secs(1);
 
 /// One of four.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +36,7 @@ struct Class {
     guaranteed_kbps: u32,
     /// Octets of its packets, where it has no TCP.
     packet_octets: usize,
+    precedence: PrecedenceClass,
     mobiles: u32,
 }
 
@@ -46,6 +46,7 @@ const CLASSES: [Class; 4] = [
         traffic: TrafficClass::CONVERSATIONAL,
         guaranteed_kbps: 4,
         packet_octets: 100,
+        precedence: PrecedenceClass::NORMAL,
         mobiles: 2,
     },
     Class {
@@ -53,6 +54,7 @@ const CLASSES: [Class; 4] = [
         traffic: TrafficClass::STREAMING,
         guaranteed_kbps: 6,
         packet_octets: 490,
+        precedence: PrecedenceClass::NORMAL,
         mobiles: 2,
     },
     Class {
@@ -60,6 +62,7 @@ const CLASSES: [Class; 4] = [
         traffic: TrafficClass::INTERACTIVE,
         guaranteed_kbps: 0,
         packet_octets: 0,
+        precedence: PrecedenceClass::NORMAL,
         mobiles: 3,
     },
     Class {
@@ -67,6 +70,7 @@ const CLASSES: [Class; 4] = [
         traffic: TrafficClass::BACKGROUND,
         guaranteed_kbps: 0,
         packet_octets: 0,
+        precedence: PrecedenceClass::LOW,
         mobiles: 3,
     },
 ];
@@ -88,7 +92,7 @@ impl Class {
             gbr_down: BitRate::from_kbps(self.guaranteed_kbps),
             signalling: None,
         };
-        QosProfile { r99: Some(r99), ..QosProfile::BEST_EFFORT }
+        QosProfile { r99: Some(r99), precedence: self.precedence, ..QosProfile::BEST_EFFORT }
     }
 
     /// From one packet to the next.
@@ -139,7 +143,8 @@ impl Share {
         radio.network.pdchs = super::airtime::last_slots(4);
         let qos = classes.iter().map(Class::profile).collect();
         let one = Setup::one_cell(radio, mobiles, 500, options.seed);
-        let world = World::new(&Setup { buffer_octets: BUFFER_OCTETS, leak: LEAK, qos, ..one })?;
+        let lifetimes = PduLifetimes { real_time: Some(REAL_TIME), ..one.lifetimes };
+        let world = World::new(&Setup { lifetimes, qos, ..one })?;
         let begin = world.gprs.now + WARM_UP;
         let member = |class: Class| Member {
             class,
@@ -242,9 +247,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let mut report = Report::simulated("radio-share", options);
     report.parameter(
         "cell",
-        format!(
-            "4 PDCHs, {CODING}, TBFs of 3 + 1 timeslots; R {LEAK} of the payload, Bmax {BUFFER_OCTETS} octets"
-        ),
+        format!("4 PDCHs, {CODING}, TBFs of 3 + 1 timeslots; R measured, Bmax 1 s of it; weights by precedence 4, 2 and 1"),
     );
     report.parameter("TCP", format!("linux-2.4.2 with a window of {WINDOW_OCTETS} octets, downlink"));
     report.parameter("measured", format!("{:.0} s after {:.0} s", airtime.span_s, WARM_UP.as_secs_f64()));
@@ -316,6 +319,18 @@ fn verdicts(members: &[Member], airtime: &Airtime, faults: &[String]) -> Vec<Ver
             at_most(ratio, 1.25),
         ));
     }
+    let lowest = |name: &str| {
+        let class = CLASSES.iter().find(|class| class.name == name);
+        class.map_or(f64::NAN, |class| least(rates(members, class, airtime.span_s)))
+    };
+    let ratio = lowest("interactive") / lowest("background");
+    rows.push(verdict(
+        "interactive by background",
+        "Rates of TCP of the mobile that gets least of each class. Their weights are 2 and 1.",
+        format!("{ratio:.2}"),
+        ">= 1.5".to_owned(),
+        at_least(ratio, 1.5),
+    ));
     rows.push(conserved(faults));
     rows
 }

@@ -20,7 +20,6 @@ use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{ApnConfig, GgsnConfig};
 use gannet_node::ms::{self, MsCommand, MsConfig, MsEvent, NPduDelivery};
 use gannet_node::sgsn::{GgsnPeer, PduLifetimes, SgsnConfig};
-use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_sim::driven::Driven;
 use gannet_sim::gprs::{GGSN_GN, GprsWorld, Happening, Node, SGSN_GB, SGSN_GN, WorldConfig};
 use gannet_sim::link::LinkProfile;
@@ -29,6 +28,8 @@ use gannet_wire::l3::ie::{GprsTimer, PdpAddress, QosProfile};
 use std::collections::VecDeque;
 
 const NSAPI: Nsapi = Nsapi(5);
+/// Octets that a cell holds: more than the bucket of the fastest, twice.
+const ROOM_OCTETS: u64 = 40_000;
 /// Octets that a mobile holds: more than the window of a connection.
 const MOBILE_OCTETS: usize = 200_000;
 /// The host behind the GGSN.
@@ -52,10 +53,10 @@ pub struct Setup {
     pub mobiles: u32,
     /// N201-U of user data, 500 or 1520 octets.
     pub n201_u: u16,
-    /// Octets that the SGSN may have in the queue of a cell (Bmax). The queue itself is twice as long.
-    pub buffer_octets: u64,
-    /// What of the PDCHs' payload is told to the SGSN as the leak rate R of a cell and of a mobile.
-    pub leak: f64,
+    /// For how long LL-PDUs wait in the BSS: Bmax by the rate that is measured.
+    pub bucket_time: Duration,
+    /// PDU lifetimes of user data.
+    pub lifetimes: PduLifetimes,
     /// What each mobile asks for; those beyond the end ask for what is subscribed.
     pub qos: Vec<QosProfile>,
     /// The dice.
@@ -96,47 +97,38 @@ pub struct World {
 }
 
 impl Setup {
-    /// One cell whose queues hold more than the windows of its connections.
+    /// One cell whose SGSN holds more than the windows of its connections, and throws nothing away: the longest lifetimes are 63 s.
     #[must_use]
     pub const fn one_cell(radio: RlcMacConfig, mobiles: u32, n201_u: u16, seed: u64) -> Self {
-        Self { radio, cells: 1, mobiles, n201_u, buffer_octets: 100_000, leak: 1.0, qos: Vec::new(), seed }
-    }
-
-    /// R, in bit/s.
-    fn leak_bit_per_s(&self) -> u64 {
-        let network = &self.radio.network;
-        let payload = u64::from(network.pdchs.count_ones()) * network.downlink_coding.bits_per_second();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of 1 Mbit/s")]
-        let leak = (super::as_f64(payload) * self.leak) as u64;
-        leak.max(1)
+        let lifetimes = PduLifetimes::all(Some(Duration::from_secs(63)));
+        let bucket_time = Duration::from_secs(1);
+        Self { radio, cells: 1, mobiles, n201_u, bucket_time, lifetimes, qos: Vec::new(), seed }
     }
 }
 
 fn config(setup: &Setup) -> WorldConfig {
     let rai = Rai { plmn: Plmn::new(1, 1, false), lac: 1, rac: 0 };
     let ids: Vec<_> = (0..setup.cells).map(|cell| CellId { rai, ci: 100 + cell }).collect();
-    let rate_bit_per_s = setup.leak_bit_per_s();
-    let bucket = Bucket { bmax_octets: setup.buffer_octets, rate_bit_per_s };
-    let queue_octets = 2 * setup.buffer_octets;
-    let radio = RadioConfig { rate_bit_per_s, queue_octets, delay: Duration::ZERO };
-    let flow = BvcParameters { bvc: bucket, default_ms: bucket };
+    let radio = RadioConfig { rate_bit_per_s: 1, queue_octets: ROOM_OCTETS, delay: Duration::ZERO };
     let cell = |(id, bvci): (&CellId, u16)| CellConfig {
         downlink: radio,
         uplink: radio,
-        flow,
         ..CellConfig::new(Nsei(101), Bvci(bvci), *id)
     };
     let cells = ids.iter().zip(2..).map(cell).collect();
     let vc = VcConfig { nsei: Nsei(101), nsvci: Nsvci(201), port: gb_port(0), peer: SGSN_GB };
-    let bss = bss::Config { mobiles_max: setup.mobiles, ..bss::Config::new(vec![vc], cells) };
+    let bss = bss::Config {
+        mobiles_max: setup.mobiles,
+        bucket_time: setup.bucket_time,
+        ..bss::Config::new(vec![vc], cells)
+    };
     let mut sgsn = SgsnConfig {
         mobiles_max: setup.mobiles as usize * 2,
         cells_max: u32::from(setup.cells),
         gtp_address: SGSN_GN,
         ggsns: vec![GgsnPeer { number: 0, address: GGSN_GN, version: gannet_proto::gtp::Version::V1 }],
         n201_u: (setup.n201_u != 500).then_some(setup.n201_u),
-        // The window of a connection waits here, and nothing of it is to be thrown away.
-        pdu_lifetime: PduLifetimes::all(Some(Duration::from_secs(63))),
+        pdu_lifetime: setup.lifetimes,
         policing: None,
         ..SgsnConfig::default()
     };
@@ -181,7 +173,7 @@ impl World {
         let (bss, frames) = (config.bss.clone(), config.frames);
         let mut radio = setup.radio;
         radio.mobile.queue_octets = MOBILE_OCTETS;
-        let rooms = (0..setup.cells).map(|_| 2 * setup.buffer_octets);
+        let rooms = (0..setup.cells).map(|_| ROOM_OCTETS);
         let probe = Probe::new(RlcMacRadio::new(radio, rooms, setup.mobiles));
         let mut gprs = GprsWorld::new(config)?;
         let bss = Bss::with_radio(bss, probe.radio()).map_err(|error| error.to_string())?;
@@ -373,6 +365,7 @@ impl World {
             fault("blocks do not become octets or come back as another", counts.unreadable);
         }
         fault("frames are missing", (self.frames - self.gprs.frames.free()) as u64);
+        faults.extend(self.probe.block_faults());
         faults
     }
 }

@@ -96,6 +96,7 @@ impl Away {
 
 #[cfg(test)]
 mod tests {
+    use super::super::radio::Urgency;
     use super::*;
     use gannet_machine::frame::FramePool;
     use gannet_wire::id::Tlli;
@@ -103,7 +104,7 @@ mod tests {
     fn pdu(pool: &FramePool, mobile: u32, octets: usize) -> Pending {
         let mut frame = pool.alloc().unwrap();
         assert!(frame.set_len(octets));
-        Pending { mobile, tlli: Tlli(mobile), expires: Instant(u64::MAX), frame }
+        Pending { mobile, tlli: Tlli(mobile), expires: Instant(u64::MAX), urgency: Urgency::Normal, frame }
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub struct CellConfig {
     pub downlink: RadioConfig,
     /// From the mobiles.
     pub uplink: RadioConfig,
-    /// What FLOW-CONTROL-BVC says.
+    /// What FLOW-CONTROL-BVC says, where the radio does not measure what it drains.
     pub flow: BvcParameters,
 }
 
@@ -89,6 +89,10 @@ pub struct Config {
     pub cells: Vec<CellConfig>,
     /// T: from one FLOW-CONTROL-BVC of a cell to the next (08.18 clause 8.2.3).
     pub flow_control_interval: Duration,
+    /// How long LL-PDUs wait in a bucket of a radio whose drain is measured: Bmax is what is drained in that time.
+    pub bucket_time: Duration,
+    /// LL-PDUs of user data that live no longer are of real time ([`Urgency::of`](super::radio::Urgency::of)).
+    pub real_time_lifetime: Duration,
     /// How long LL-PDUs wait for a mobile that has left their cell, until the SGSN says what becomes of them.
     pub away_lifetime: Duration,
     /// How long an OVERLOAD of the SGSN holds for the cells of its NSE (48.018 clause 10.4).
@@ -117,6 +121,8 @@ impl Config {
             bvc,
             cells,
             flow_control_interval: Duration::from_secs(10),
+            bucket_time: Duration::from_secs(1),
+            real_time_lifetime: Duration::from_secs(1),
             away_lifetime: Duration::from_secs(5),
             overload_hold: Duration::from_secs(10),
             mobiles_max: 1024,

@@ -1,6 +1,7 @@
 //! What comes from the SGSN and what goes there, below the level of single messages.
 
-use super::radio::{Claim, Indication, LossCause, Pending, Way};
+use super::radio::{Claim, Indication, LossCause, Pending, Urgency, Way};
+use super::flow::Told;
 use super::{Bss, Event, UM};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -62,6 +63,9 @@ impl Bss {
         let away: Vec<u32> = self.away.mobiles_of(cell).collect();
         for mobile in away {
             self.away.take(mobile, cell).into_iter().for_each(|_| cx.drop(Drop::BssFlushed, None));
+        }
+        if let Some(state) = self.cells.get_mut(cell as usize) {
+            state.told = Told::default();
         }
         self.arm_cell(cx, cell);
     }
@@ -130,7 +134,8 @@ impl Bss {
             self.mobiles.heard(mobile, cell, header.tlli);
         }
         let expires = header.lifetime.nanos().map_or(Instant(u64::MAX), |span| cx.now + Duration(span));
-        let pdu = Pending { mobile, tlli: header.tlli, expires, frame };
+        let urgency = Urgency::of(&header, self.config.real_time_lifetime);
+        let pdu = Pending { mobile, tlli: header.tlli, expires, urgency, frame };
         if !is_here {
             return self.wait_for(cx, cell, pdu);
         }
@@ -141,6 +146,7 @@ impl Bss {
         if self.radio.is_immediate() {
             self.downlink_arrived(cx, cell);
         }
+        self.watch_flow(cx.now, cell);
         self.arm_cell(cx, cell);
     }
 

@@ -224,6 +224,7 @@ struct Cell {
     /// Of the last FLOW-CONTROL-BVC.
     tag: u8,
     last_flow_control: Option<Instant>,
+    told: flow::Told,
     /// The last FLOW-CONTROL-BVC was acknowledged.
     acknowledged: bool,
     /// Until then newcomers are not let in: the SGSN is overloaded.
@@ -467,7 +468,7 @@ impl Bss {
             match timer {
                 CellTimer::Downlink => self.downlink_arrived(cx, cell),
                 CellTimer::Uplink => self.uplink_arrived(cx, cell),
-                CellTimer::FlowControl => self.send_flow_control(cx, cell),
+                CellTimer::FlowControl => self.flow_control_due(cx, cell),
             }
         }
         self.arm_cell(cx, cell);
@@ -507,6 +508,7 @@ impl Cell {
             deadlines: CellDeadlines::default(),
             tag: 0,
             last_flow_control: None,
+            told: flow::Told::default(),
             acknowledged: false,
             closed_until: Instant::ZERO,
             counters: CellCounters::default(),

@@ -2,7 +2,7 @@
 
 use super::Bss;
 use super::mobiles::Heard;
-use super::radio::{Claim, Indication, Pending, Way};
+use super::radio::{Claim, Indication, Pending, Urgency, Way};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -77,7 +77,8 @@ impl Bss {
             cx.drop(Drop::BssOverload, None);
             return;
         }
-        let pdu = Pending { mobile, tlli, expires: Instant(u64::MAX), frame };
+        let (expires, urgency) = (Instant(u64::MAX), Urgency::default());
+        let pdu = Pending { mobile, tlli, expires, urgency, frame };
         if self.radio.request(cx.now, cell, Way::Uplink, pdu, Claim::New).is_err() {
             cx.drop(Drop::BssOverrun, None);
         }

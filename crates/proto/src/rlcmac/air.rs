@@ -10,6 +10,7 @@ use super::block::{DownBlock, UpBlock};
 use super::ccch::block_ends;
 use super::channel::{Capture, Link};
 use super::codec::AirOctets;
+use super::conservation::OnAir;
 use super::custody::{DUMMY_LL_PDU, Delivered, LlPdu};
 use super::mobile::Mac;
 use super::multiframe::{BlockPeriod, frame_start};
@@ -70,6 +71,8 @@ pub struct AirCounts {
     pub late: u64,
     /// What must not happen.
     pub faults: Faults,
+    /// What became of the blocks.
+    pub on_air: OnAir,
 }
 
 /// What the CCCH does.
@@ -104,6 +107,8 @@ pub struct Cell {
     ccch: Ccch,
     pdch: Pdch,
     down: [Option<AirOctets>; 8],
+    /// Whose the data blocks among them are.
+    owners: [Option<u32>; 8],
     up: [Vec<(u32, AirOctets)>; 8],
     /// Access bursts, with the mobile that sent each.
     bursts: Vec<(u32, Burst)>,
@@ -131,6 +136,7 @@ impl Cell {
             ccch: Ccch::Silent,
             pdch: Pdch::Silent,
             down: [const { None }; 8],
+            owners: [None; 8],
             up: [const { Vec::new() }; 8],
             bursts: Vec::new(),
             down_fates: VecDeque::new(),
@@ -187,7 +193,13 @@ impl Cell {
         self.members.retain(|member| *member != mobile);
         self.busy.retain(|member| *member != mobile);
         self.bursts.retain(|(sender, _)| *sender != mobile);
-        self.up.iter_mut().for_each(|sent| sent.retain(|(sender, _)| *sender != mobile));
+        let left = &mut self.counts.on_air.up.left;
+        self.up.iter_mut().for_each(|sent| {
+            sent.retain(|(sender, octets)| {
+                *left += u64::from(*sender == mobile && is_data(octets));
+                *sender != mobile
+            });
+        });
     }
 
     /// A mobile or the PCU was given something at this time: what happens next may be earlier.
@@ -302,8 +314,15 @@ impl Cell {
         }
         self.pcu.begin(now, period);
         let pdchs = self.pcu.pdchs();
-        for (slot, place) in (0_u8..).zip(&mut self.down) {
-            let block = if pdchs >> slot & 1 == 1 { self.pcu.downlink(now, slot, period) } else { None };
+        self.counts.on_air.places_down += u64::from(pdchs.count_ones());
+        for (slot, (place, owner)) in (0_u8..).zip(self.down.iter_mut().zip(&mut self.owners)) {
+            let is_pdch = pdchs >> slot & 1 == 1;
+            let block = if is_pdch { self.pcu.downlink(now, slot, period) } else { None };
+            self.counts.on_air.silent_down += u64::from(is_pdch && block.is_none());
+            *owner = match &block {
+                Some(DownBlock::Data { header, .. }) => self.pcu.mobile_of(header.tfi),
+                Some(DownBlock::Control { .. }) | None => None,
+            };
             let octets = block.as_ref().and_then(DownBlock::emit);
             self.counts.faults.unreadable += u64::from(block.is_some() && octets.is_none());
             if let (Some(tap), Some(octets)) = (&mut self.tap, &octets) {
@@ -365,6 +384,9 @@ impl Cell {
     ) -> Option<Listeners> {
         let coding = block.coding();
         let mut heard = self.tap.as_ref().map(|_| Listeners::default());
+        let owner = self.owners.get(usize::from(slot)).copied().flatten();
+        let tfi = if let DownBlock::Data { header, .. } = block { Some(header.tfi) } else { None };
+        let mut is_known = tfi.is_none();
         for mobile in self.busy.iter().copied() {
             let Some(state) = mobiles.get_mut(mobile as usize) else { continue };
             if state.mac.slots() >> slot & 1 == 0 {
@@ -374,9 +396,13 @@ impl Cell {
             heard.iter_mut().for_each(|heard| heard.add(mobile, is_lost));
             if is_lost {
                 self.counts.downlink_lost += 1;
+                let is_its = owner == Some(mobile) && tfi.is_some_and(|tfi| state.mac.expects(tfi, slot));
+                self.counts.on_air.down.lost += u64::from(is_its);
+                is_known |= is_its;
                 continue;
             }
             let now = cx.now;
+            let came = state.mac.counts().down.all();
             state.mac.hear(now, (slot, period), block, |octets| {
                 let DownBlock::Data { header, .. } = block else { return };
                 if octets == DUMMY_LL_PDU {
@@ -392,7 +418,11 @@ impl Cell {
                 }
                 arrive(cx, &mut self.counts, &mut self.down_fates, about, octets);
             });
+            let has_come = state.mac.counts().down.all() > came;
+            is_known |= has_come && owner == Some(mobile);
+            self.counts.on_air.down.strays += u64::from(has_come && owner != Some(mobile));
         }
+        self.counts.on_air.down.unheard += u64::from(!is_known);
         heard
     }
 
@@ -408,6 +438,13 @@ impl Cell {
         }
         let which = self.capture.received(cx.rng, sent.len());
         let strongest = which.and_then(|which| sent.get(which).copied());
+        let on_air = &mut self.counts.on_air;
+        on_air.places_up += 1;
+        on_air.silent_up += u64::from(sent.is_empty());
+        on_air.jammed_up += u64::from(!sent.is_empty() && strongest.is_none());
+        let heard = strongest.map(|(mobile, _)| mobile);
+        let unheard = sent.iter().filter(|(mobile, octets)| Some(*mobile) != heard && is_data(octets));
+        on_air.up.collided += unheard.count() as u64;
         let heard = strongest.and_then(|(mobile, octets)| {
             let block = UpBlock::parse(&octets);
             self.counts.faults.unreadable += u64::from(!matches!(block, Ok(Some(_))));
@@ -415,6 +452,7 @@ impl Cell {
             let link = mobiles.get_mut(mobile as usize).map(|state| &mut state.uplink);
             let is_lost = link.is_none_or(|link| link.is_lost(cx.rng, BlockPeriod(period), block.coding()));
             self.counts.uplink_lost += u64::from(is_lost);
+            self.counts.on_air.up.lost += u64::from(is_lost && matches!(block, UpBlock::Data { .. }));
             (!is_lost).then_some((mobile, block))
         });
         if let Some(tap) = &mut self.tap {
@@ -548,6 +586,11 @@ impl Cell {
             }
         }
     }
+}
+
+/// It is an uplink data block.
+fn is_data(octets: &AirOctets) -> bool {
+    matches!(UpBlock::parse(octets), Ok(Some(UpBlock::Data { .. })))
 }
 
 /// An LL-PDU is whole.

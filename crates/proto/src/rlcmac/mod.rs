@@ -13,6 +13,7 @@ pub mod ccch;
 pub mod channel;
 mod codec;
 pub mod config;
+pub mod conservation;
 pub mod custody;
 pub mod mobile;
 pub mod multiframe;

@@ -6,6 +6,7 @@ use gannet_machine::trace::Quiet;
 use gannet_proto::rlcmac::air::{Cell, Direction, Fate, Mobile};
 use gannet_proto::rlcmac::channel::{Capture, Link};
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
+use gannet_proto::rlcmac::conservation::faults;
 use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::mobile::{Mac, MobileConfig};
 use gannet_proto::rlcmac::network::{Loss, Pcu, class_of_ll_pdu};
@@ -158,6 +159,7 @@ impl World {
             self.cell.run(&mut self.around.context(), &mut self.mobiles);
             self.hear();
         }
+        assert_eq!(faults([&self.cell], &self.mobiles), Vec::<String>::new(), "seed {seed}");
         self.around.now.since(begin)
     }
 

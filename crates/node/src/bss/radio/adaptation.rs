@@ -182,6 +182,7 @@ impl Radio for AdaptationRadio {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Urgency;
     use super::*;
     use gannet_machine::Surroundings;
     use gannet_machine::trace::Quiet;
@@ -202,7 +203,7 @@ mod tests {
             let mut frame = self.around.frames.alloc().unwrap();
             assert!(frame.set_len(octets));
             let expires = Instant(u64::from(mobile) * 100);
-            let pdu = Pending { mobile, tlli: Tlli(mobile), expires, frame };
+            let pdu = Pending { mobile, tlli: Tlli(mobile), expires, urgency: Urgency::Normal, frame };
             self.radio.request(Instant::ZERO, cell, Way::Downlink, pdu, claim).is_ok()
         }
 

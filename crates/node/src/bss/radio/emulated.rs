@@ -320,6 +320,7 @@ impl Cell {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Urgency;
     use super::*;
     use gannet_machine::frame::FramePool;
     use gannet_machine::time::Duration;
@@ -341,7 +342,7 @@ mod tests {
         fn push(&mut self, now: u64, tlli: u32, octets: usize) -> bool {
             let mut frame = self.pool.alloc().unwrap();
             assert!(frame.set_len(octets));
-            let pdu = Pending { mobile: tlli, tlli: Tlli(tlli), expires: NEVER, frame };
+            let pdu = Pending { mobile: tlli, tlli: Tlli(tlli), expires: NEVER, urgency: Urgency::Normal, frame };
             self.radio.push(Instant(now), 0, pdu, Claim::New).is_ok()
         }
         fn pop(&mut self, now: u64) -> Option<Pending> {
@@ -430,7 +431,7 @@ mod tests {
         assert!(bench.push(0, 1, 900) && !bench.push(0, 1, 200));
         let mut frame = bench.pool.alloc().unwrap();
         assert!(frame.set_len(200));
-        let pdu = Pending { mobile: 1, tlli: Tlli(1), expires: NEVER, frame };
+        let pdu = Pending { mobile: 1, tlli: Tlli(1), expires: NEVER, urgency: Urgency::Normal, frame };
         assert!(bench.radio.push(Instant(0), 0, pdu, Claim::Moved).is_ok());
         assert_eq!(bench.radio.queued(0).octets, 1100);
     }

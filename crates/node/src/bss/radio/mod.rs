@@ -15,13 +15,15 @@ mod rlcmac;
 
 pub use adaptation::AdaptationRadio;
 pub use emulated::EmulatedRadio;
-pub use rlcmac::{ChannelConfig, RlcMacConfig, RlcMacRadio};
+pub use rlcmac::{ChannelConfig, RlcMacConfig, RlcMacRadio, Weights};
 
 use core::fmt;
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
+use gannet_wire::bssgp::DlUnitdata;
+use gannet_wire::bssgp::ie::Precedence;
 use gannet_wire::id::Tlli;
 
 /// Which way an LL-PDU goes.
@@ -42,8 +44,64 @@ pub struct Pending {
     pub tlli: Tlli,
     /// When its PDU lifetime ends (08.18 clause 11.3.25). Uplink it never does.
     pub expires: Instant,
+    /// How soon it is to be sent.
+    pub urgency: Urgency,
     /// The LL-PDU.
     pub frame: Frame,
+}
+
+/// How soon an LL-PDU is to be sent, against those of other mobiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Urgency {
+    /// Before all others.
+    Signalling,
+    /// Before all but signalling.
+    RealTime,
+    /// By weight, of high precedence.
+    High,
+    /// By weight, of normal precedence.
+    #[default]
+    Normal,
+    /// By weight, of low precedence.
+    Low,
+}
+
+impl Urgency {
+    /// What a DL-UNITDATA says of its LL-PDU (08.18 clauses 11.3.25, 11.3.28 and 11.3.42 [48.018]). Signalling has its T bit, or its
+    /// packet flow: 1 signalling, 2 SMS, 3 TOM8 (24.008 clause 10.5.6.11). The profile has no delay class: real time is what does not live
+    /// longer than `real_time`. All else goes by its precedence; that of packet flow 0, best effort, is low.
+    #[must_use]
+    pub fn of(header: &DlUnitdata<'_>, real_time: Duration) -> Self {
+        let is_short = header.lifetime.nanos().is_some_and(|span| span <= real_time.0);
+        match (header.pfi, header.qos.precedence) {
+            (Some(1..=3), _) => Self::Signalling,
+            _ if !header.qos.data => Self::Signalling,
+            _ if is_short => Self::RealTime,
+            (Some(0), _) | (_, Precedence::LOW) => Self::Low,
+            (_, Precedence::HIGH) => Self::High,
+            _ => Self::Normal,
+        }
+    }
+}
+
+/// What a radio drains downlink: R of a bucket (08.18 clause 8.2 [48.018]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drain {
+    /// Bits of LL-PDUs in a second.
+    pub rate_bit_per_s: u64,
+    /// Octets that wait.
+    pub waiting_octets: u64,
+    /// The rate was measured; otherwise it is what the configuration permits.
+    pub is_measured: bool,
+}
+
+/// The drain of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellDrain {
+    /// Of all mobiles together.
+    pub cell: Drain,
+    /// Of a mobile of which nothing is known, alone in the cell, in bit/s.
+    pub default_ms_bit_per_s: u64,
 }
 
 /// What right an LL-PDU has to the room of a cell.
@@ -128,7 +186,7 @@ pub struct RadioConfig {
 
 /// The radio of all cells of a BSS, in both directions.
 ///
-/// LL-PDUs of one mobile and direction arrive in the order in which they were requested. The BSS asks for the next event
+/// LL-PDUs of one mobile and direction arrive in the order in which they were requested; signalling may overtake user data. The BSS asks for the next event
 /// after each call that may have changed it, and for indications when that has come; it takes all of them.
 pub trait Radio: fmt::Debug {
     /// Takes an LL-PDU: downlink into the cell's queue, uplink from a mobile that has it to send.
@@ -176,6 +234,14 @@ pub trait Radio: fmt::Debug {
 
     /// A direction of a cell has another rate, room and delay from now on.
     fn reconfigure(&mut self, now: Instant, cell: u32, way: Way, config: RadioConfig);
+
+    /// What a cell drains downlink; `None` where the radio does not measure it, and is configured instead.
+    fn drain(&self, _now: Instant, _cell: u32) -> Option<CellDrain> {
+        None
+    }
+
+    /// The mobiles of a cell whose drain is measured, by their slot.
+    fn measured_mobiles(&self, _now: Instant, _cell: u32, _out: &mut dyn FnMut(u32, Drain)) {}
 
     /// What is in front of the radio takes nothing more, or with `false` takes again. Afterwards there may be indications. A
     /// radio with a rate of its own has nothing in front of it.

@@ -4,7 +4,9 @@
 //! It stands on both sides of the air, so that the BSS asks no more of it than of any other radio. Blocks go at their times; an
 //! LL-PDU arrives when its last block has been received, and its frame is made of what came.
 
-use super::{Amount, Claim, Indication, LossCause, Pending, Radio, RadioConfig, Way};
+use super::{
+    Amount, CellDrain, Claim, Drain, Indication, LossCause, Pending, Radio, RadioConfig, Urgency, Way,
+};
 use gannet_machine::Context;
 use gannet_machine::time::Instant;
 use gannet_proto::rlcmac::air::{AirCounts, Cell, Direction, Fate, Mobile};
@@ -12,7 +14,9 @@ use gannet_proto::rlcmac::channel::{Bursts, Capture, Link, Profile};
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::mobile::{Mac, MobileConfig, MobileCounts};
-use gannet_proto::rlcmac::network::{Loss, Pcu, class_of_ll_pdu};
+use gannet_proto::rlcmac::multiframe::BlockPeriod;
+use gannet_proto::rlcmac::network::fair::Class;
+use gannet_proto::rlcmac::network::{Loss, Pcu};
 use gannet_proto::rlcmac::tap::{Scope, Sighting, Tap};
 
 /// What all cells and mobiles are set to.
@@ -26,6 +30,37 @@ pub struct RlcMacConfig {
     pub mobile: MobileConfig,
     /// What the channel loses.
     pub channel: ChannelConfig,
+    /// What user data is worth.
+    pub weights: Weights,
+}
+
+/// Shares of the blocks by precedence, where several mobiles have something to receive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weights {
+    /// Of high precedence, 1 and more.
+    pub high: u8,
+    /// Of normal precedence.
+    pub normal: u8,
+    /// Of low precedence.
+    pub low: u8,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self { high: 4, normal: 2, low: 1 }
+    }
+}
+
+impl Weights {
+    const fn class(self, urgency: Urgency) -> Class {
+        match urgency {
+            Urgency::Signalling => Class::Signalling,
+            Urgency::RealTime => Class::RealTime,
+            Urgency::High => Class::Weighted(self.high),
+            Urgency::Normal => Class::Weighted(self.normal),
+            Urgency::Low => Class::Weighted(self.low),
+        }
+    }
 }
 
 /// What the channel loses.
@@ -56,6 +91,7 @@ impl RlcMacConfig {
             options: CellOptions::default(),
             mobile: MobileConfig::default(),
             channel: ChannelConfig::default(),
+            weights: Weights::default(),
         }
     }
 }
@@ -81,13 +117,13 @@ const fn direction(way: Way) -> Direction {
 }
 
 fn carried(pdu: Pending) -> LlPdu {
-    let Pending { mobile, tlli, expires, frame } = pdu;
+    let Pending { mobile, tlli, expires, frame, urgency: _ } = pdu;
     LlPdu { mobile, tlli, expires, frame }
 }
 
 fn pending(pdu: LlPdu) -> Pending {
     let LlPdu { mobile, tlli, expires, frame } = pdu;
-    Pending { mobile, tlli, expires, frame }
+    Pending { mobile, tlli, expires, urgency: Urgency::default(), frame }
 }
 
 /// The carrier of a cell: those of GSM 900 (45.005 clause 2) in turn, 1 to 124.
@@ -130,6 +166,16 @@ impl RlcMacRadio {
     #[must_use]
     pub fn cell(&self, cell: u32) -> Option<&Cell> {
         self.cells.get(cell as usize)
+    }
+
+    /// All cells.
+    pub fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter()
+    }
+
+    /// All mobiles that were heard of.
+    pub fn mobiles(&self) -> impl Iterator<Item = &Mobile> {
+        self.mobiles.iter()
     }
 
     /// What happened on the air of a cell.
@@ -207,7 +253,7 @@ impl RlcMacRadio {
             // The SGSN has given the mobile this name, and the mobile has taken it.
             mobile.mac.assign_tlli(pdu.tlli);
         }
-        let class = class_of_ll_pdu(&pdu.frame);
+        let class = self.config.weights.class(pdu.urgency);
         state.pcu_mut().request(carried(pdu), class, claim == Claim::New).map_err(pending)
     }
 }
@@ -281,6 +327,22 @@ impl Radio for RlcMacRadio {
             sum.octets += octets as u64;
         }
         sum
+    }
+
+    fn drain(&self, now: Instant, cell: u32) -> Option<CellDrain> {
+        let pcu = self.cells.get(cell as usize)?.pcu();
+        let rate = pcu.drain_rate(BlockPeriod::at_or_before(now).0);
+        let (_, waiting_octets) = pcu.waiting();
+        let cell = Drain { rate_bit_per_s: rate.bit_per_s, waiting_octets, is_measured: rate.is_measured };
+        Some(CellDrain { cell, default_ms_bit_per_s: pcu.default_drain_rate() })
+    }
+
+    fn measured_mobiles(&self, now: Instant, cell: u32, out: &mut dyn FnMut(u32, Drain)) {
+        let Some(state) = self.cells.get(cell as usize) else { return };
+        let period = BlockPeriod::at_or_before(now).0;
+        state.pcu().measured_mobiles(period, |mobile, rate_bit_per_s, waiting_octets| {
+            out(mobile, Drain { rate_bit_per_s, waiting_octets, is_measured: true });
+        });
     }
 
     fn leave(&mut self, now: Instant, cell: u32, mobile: u32, out: &mut dyn FnMut(Way, Pending)) {

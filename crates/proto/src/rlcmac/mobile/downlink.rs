@@ -62,8 +62,9 @@ impl Mac {
         if !tbf.receiver.is_complete() {
             self.deadlines.set(MobileTimer::T3190, now + FIVE_SECONDS);
         }
-        // What is refused is counted by the receiver, and is as if it had not come.
-        let _ = tbf.receiver.receive(header.bsn, header.is_final, body, |pdu| deliver(pdu.octets));
+        // What is refused is counted, and is as if it had not come.
+        let came = tbf.receiver.receive(header.bsn, header.is_final, body, |pdu| deliver(pdu.octets));
+        self.counts.down.count(&came);
         true
     }
 

@@ -17,6 +17,7 @@ mod uplink;
 
 use super::block::{DownBlock, UpBlock};
 use super::config::CellOptions;
+use super::conservation::Came;
 use super::custody::{Carried, Custody, Delivered, LlPdu};
 use super::multiframe::{BlockPeriod, frame_start};
 use super::paging::Drx;
@@ -114,6 +115,8 @@ pub struct MobileCounts {
     pub given_up: u64,
     /// Uplink data blocks sent, by [`super::rlc::Kind`] in the order of its `ALL`.
     pub data: [u64; 5],
+    /// Downlink data blocks that came.
+    pub down: Came,
 }
 
 impl AddAssign for MobileCounts {

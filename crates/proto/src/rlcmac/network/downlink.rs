@@ -12,6 +12,7 @@ use super::fair::{Account, Class};
 use super::resources::{Direction, permits, slots};
 use super::{Control, Loss, MARGIN, Pcu};
 use crate::rlcmac::custody::{Carried, Custody, Delivered, LlPdu};
+use crate::rlcmac::multiframe::BlockPeriod;
 use crate::rlcmac::multislot::MultislotClass;
 use crate::rlcmac::rlc::{Ending, Kind, Mode, Report, Sender, SenderCounts, Sent};
 use crate::rlcmac::signal::To;
@@ -86,6 +87,11 @@ impl DownTbf {
 
     pub(super) const fn waiting_octets(&self) -> u64 {
         self.sender.waiting_octets() as u64
+    }
+
+    /// Octets of LL-PDUs that are in blocks.
+    pub(super) const fn carried_octets(&self) -> u64 {
+        self.sender.counts().ll_pdu_octets
     }
 
     pub(super) const fn is_active(&self) -> bool {
@@ -177,7 +183,7 @@ impl Pcu {
         let Some(context) = self.contexts.get(&mobile).filter(|context| !context.queue.is_empty()) else {
             return;
         };
-        let class = context.class.unwrap_or(Class::Weighted(1));
+        let class = context.next_class();
         let Some(old) = context.down else {
             let up = self.up_of(mobile);
             return self.assign_down(mobile, class, up.map(|(tfi, slot)| (To::UplinkTfi(tfi), slot)));
@@ -373,8 +379,10 @@ impl Pcu {
         let block = self.config.downlink_coding.data_octets();
         while tbf.state == DownState::Flowing
             && tbf.sender.waiting_octets() < block
+            && let class = context.next_class()
             && let Some(pdu) = context.queue.pop_front()
         {
+            tbf.account.set_class(class);
             self.waiting.0 -= 1;
             self.waiting.1 -= pdu.frame.len() as u64;
             if pdu.expires <= now {
@@ -434,6 +442,7 @@ impl Pcu {
         }
         let tlli = self.contexts.get_mut(&mobile).and_then(|context| {
             context.failures = 0;
+            context.drain.answers();
             context.tllis.first().copied().flatten()
         });
         if let (true, Some(tlli)) = (wants_uplink, tlli) {
@@ -459,9 +468,13 @@ impl Pcu {
     fn silent(&mut self, now: Instant, tfi: u8) {
         let t3195 = self.config.t3195;
         if let Some(tbf) = self.down_tbf(tfi) {
+            let mobile = tbf.mobile;
             tbf.state = DownState::Silent;
             tbf.deadlines.clear_all();
             tbf.deadlines.set(DownTimer::T3195, now + t3195 + MARGIN);
+            if let Some(context) = self.contexts.get_mut(&mobile) {
+                context.drain.is_silent(BlockPeriod::at_or_before(now).0);
+            }
         }
         self.take_back(tfi);
     }

@@ -1,9 +1,11 @@
-//! Whose turn it is on a PDCH: real time first, then by weight.
+//! Whose turn it is on a PDCH: signalling, then real time, then by weight.
 
 /// What a TBF's blocks are worth against those of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Before all others, in turn among themselves.
+    Signalling,
+    /// Behind signalling and before the rest, in turn among themselves.
     RealTime,
     /// In proportion to the weight, at least 1.
     Weighted(u8),
@@ -39,7 +41,7 @@ impl VirtualTime {
     pub fn charge(&mut self, account: &mut Account) {
         self.0 = self.0.max(account.finish);
         let weight = match account.class {
-            Class::RealTime => 1,
+            Class::Signalling | Class::RealTime => 1,
             Class::Weighted(weight) => u64::from(weight.max(1)),
         };
         account.finish = account.finish.saturating_add(ONE / weight);
@@ -49,8 +51,13 @@ impl VirtualTime {
 impl Account {
     /// The lowest has the next turn.
     #[must_use]
-    pub const fn rank(self) -> (bool, u64) {
-        (matches!(self.class, Class::Weighted(_)), self.finish)
+    pub const fn rank(self) -> (u8, u64) {
+        let group = match self.class {
+            Class::Signalling => 0,
+            Class::RealTime => 1,
+            Class::Weighted(_) => 2,
+        };
+        (group, self.finish)
     }
 
     /// Another class from now on.
@@ -86,6 +93,7 @@ mod tests {
     #[test]
     fn real_time_goes_first_and_in_turn() {
         assert_eq!(serve(&[Class::Weighted(8), Class::RealTime, Class::RealTime], 100), [0, 50, 50]);
+        assert_eq!(serve(&[Class::RealTime, Class::Signalling], 100), [0, 100]);
     }
 
     #[test]

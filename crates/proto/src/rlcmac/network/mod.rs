@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`resources`] | TFIs, USFs and timeslots |
 //! | [`fair`] | whose turn it is |
+//! | [`drain`] | what the cell and its mobiles drain |
 //! | [`queue`] | mobiles, and what waits for them |
 //! | [`downlink`] | downlink TBFs |
 //! | [`uplink`] | uplink TBFs |
@@ -17,6 +18,7 @@
 
 mod access;
 mod downlink;
+pub mod drain;
 pub mod fair;
 mod queue;
 mod release;
@@ -118,6 +120,7 @@ pub struct Pcu {
     counts: BlockCounts,
     /// RLC of the TBFs that have ended.
     ended: RlcCounts,
+    drains: drain::Drains,
 }
 
 impl Pcu {
@@ -143,6 +146,7 @@ impl Pcu {
             lost: VecDeque::new(),
             counts: BlockCounts::default(),
             ended: RlcCounts::default(),
+            drains: drain::Drains::default(),
         }
     }
 
@@ -299,12 +303,12 @@ impl Pcu {
     }
 }
 
-/// What an LL-PDU is worth where its bearer says nothing: signalling before all, user data by weight.
+/// What an LL-PDU is worth where nobody says it: signalling before all, user data by weight.
 #[must_use]
 pub fn class_of_ll_pdu(octets: &[u8]) -> Class {
     // SAPI 1 is GMM, 3, 5, 9 and 11 are the four qualities of user data (04.64 clause 6.2.3).
     match octets.first().map(|address| address & 0x0f) {
-        Some(1) => Class::RealTime,
+        Some(1) => Class::Signalling,
         Some(3) => Class::Weighted(8),
         Some(5) => Class::Weighted(4),
         Some(9) => Class::Weighted(2),

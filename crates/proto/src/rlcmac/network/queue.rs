@@ -1,5 +1,6 @@
 //! Mobiles and what waits for them downlink.
 
+use super::drain::MobileDrain;
 use super::fair::Class;
 use super::{MARGIN, Pcu};
 use crate::rlcmac::custody::LlPdu;
@@ -17,7 +18,7 @@ pub(super) struct Context {
     pub(super) queue: VecDeque<LlPdu>,
     /// Its multislot class, where it has said one.
     pub(super) multislot: Option<MultislotClass>,
-    /// What its LL-PDUs are worth.
+    /// What its LL-PDUs of user data are worth.
     pub(super) class: Option<Class>,
     /// The TFI of its downlink TBF.
     pub(super) down: Option<u8>,
@@ -27,10 +28,33 @@ pub(super) struct Context {
     pub(super) drx: Option<Drx>,
     /// Until then it certainly listens to each block: the non-DRX period after a transfer.
     pub(super) awake_until: Instant,
+    /// What it drains.
+    pub(super) drain: MobileDrain,
+}
+
+/// GMM has SAPI 1, and SMS has 7 (04.64 clause 6.2.3 [44.064]).
+pub(super) fn is_signalling(ll_pdu: &[u8]) -> bool {
+    ll_pdu.first().is_some_and(|address| matches!(address & 0x0f, 1 | 7))
+}
+
+impl Context {
+    /// Signalling stands before user data, each in its order.
+    fn add(&mut self, pdu: LlPdu) {
+        let first = self.queue.iter().take_while(|waiting| is_signalling(&waiting.frame)).count();
+        let at = if is_signalling(&pdu.frame) { first } else { self.queue.len() };
+        self.queue.insert(at, pdu);
+    }
+
+    /// What the LL-PDU is worth that is next.
+    pub(super) fn next_class(&self) -> Class {
+        let is_first = self.queue.front().is_some_and(|pdu| is_signalling(&pdu.frame));
+        if is_first { Class::Signalling } else { self.class.unwrap_or(Class::Weighted(1)) }
+    }
 }
 
 impl Pcu {
-    /// Takes an LL-PDU for a mobile.
+    /// Takes an LL-PDU for a mobile. Signalling of its SAPIs goes before user data that waits, and has the first class for as long as
+    /// that takes.
     ///
     /// # Errors
     /// The LL-PDU, where it is new and the cell's queue has no room for it.
@@ -44,10 +68,11 @@ impl Pcu {
         self.waiting.1 += octets;
         self.learn(mobile, pdu.tlli);
         let context = self.contexts.entry(mobile).or_default();
-        context.class = Some(class);
-        context.queue.push_back(pdu);
+        let of_data = context.class.unwrap_or(class);
+        context.class = Some(if is_signalling(&pdu.frame) { of_data } else { class });
+        context.add(pdu);
         if let Some(tbf) = context.down.and_then(|tfi| self.down.get_mut(usize::from(tfi))?.as_mut()) {
-            tbf.account.set_class(class);
+            tbf.account.set_class(context.next_class());
         }
         self.serve_mobile(mobile);
         Ok(())
@@ -68,6 +93,11 @@ impl Pcu {
         // The mobile's timers began with the block of which this is the end.
         let until = Instant((at + drx.non_drx.min(longest)).0.saturating_sub(MARGIN.0));
         context.awake_until = context.awake_until.max(until);
+    }
+
+    /// Whose a downlink TBF is.
+    pub(in crate::rlcmac) fn mobile_of(&self, tfi: u8) -> Option<u32> {
+        self.down.get(usize::from(tfi))?.as_ref().map(|tbf| tbf.mobile)
     }
 
     /// A mobile is known by this TLLI, and by the one before.

@@ -4,6 +4,7 @@ use super::resources::Direction;
 use super::uplink::UpState;
 use super::{Control, Expected, Pcu, dummy};
 use crate::rlcmac::block::{DownBlock, UpBlock};
+use crate::rlcmac::conservation::Came;
 use crate::rlcmac::multiframe::BlockPeriod;
 use crate::rlcmac::rlc::Kind;
 use crate::rlcmac::signal::{Down, To, Up};
@@ -27,8 +28,10 @@ pub struct BlockCounts {
     pub releases: u64,
     /// Uplink data blocks that came.
     pub uplink_data: u64,
-    /// Of these, data blocks of no TBF, or of the loser of a contention.
-    pub uplink_refused: u64,
+    /// Of these, those of a TBF, by what its receiver made of them.
+    pub up: Came,
+    /// Of these, those of no TBF, or of the loser of a contention.
+    pub uplink_nobodys: u64,
     /// Uplink control blocks that came.
     pub uplink_control: u64,
     /// Uplink dummy control blocks that came.
@@ -64,7 +67,10 @@ impl AddAssign for BlockCounts {
         self.dummy += other.dummy;
         self.releases += other.releases;
         self.uplink_data += other.uplink_data;
-        self.uplink_refused += other.uplink_refused;
+        self.up.new += other.up.new;
+        self.up.again += other.up.again;
+        self.up.refused += other.up.refused;
+        self.uplink_nobodys += other.uplink_nobodys;
         self.uplink_control += other.uplink_control;
         self.uplink_dummy += other.uplink_dummy;
         self.uplink_nothing += other.uplink_nothing;
@@ -76,6 +82,7 @@ impl Pcu {
     pub fn begin(&mut self, now: Instant, period: u64) {
         self.wake(now);
         self.give_up_pdchs();
+        self.measure_drain(period);
         for slot in 0..8_usize {
             let Some(expected) = self.expected.get(slot) else { return };
             let report = expected.iter().find_map(|(at, what)| match what {
@@ -93,6 +100,7 @@ impl Pcu {
         let usf = self.next_usf(now, slot, period + 1);
         if let Some(block) = self.control_block(slot, period, usf) {
             self.counts.control += 1;
+            self.drains.control();
             return Some(block);
         }
         if let Some(block) = self.data_block(now, slot, period, usf) {
@@ -223,7 +231,9 @@ impl Pcu {
         let every = self.config.poll_every;
         let ends = self.ends_with_queue(tfi);
         let tbf = self.down.get_mut(usize::from(tfi))?.as_mut()?;
+        let carried = tbf.carried_octets();
         let sent = tbf.next_block(ends)?;
+        self.drains.data(tbf.mobile, sent.kind, tbf.carried_octets() - carried);
         self.down_time.charge(&mut tbf.account);
         let wants_poll = tbf.wants_poll(every, sent.is_final);
         if let Some(count) = self.counts.data.get_mut(sent.kind as usize) {

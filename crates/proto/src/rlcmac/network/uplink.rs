@@ -251,23 +251,26 @@ impl Pcu {
         mut deliver: impl FnMut(Tlli, &[u8]),
     ) {
         let ack_every = self.config.ack_every;
-        self.counts.uplink_refused += 1;
-        let Some(tbf) = self.up.get_mut(usize::from(header.tfi)).and_then(Option::as_mut) else { return };
-        let Ok(contents) = body.contents() else { return };
+        let tbf = self.up.get_mut(usize::from(header.tfi)).and_then(Option::as_mut);
+        let (Some(tbf), Ok(contents)) = (tbf, body.contents()) else {
+            self.counts.uplink_nobodys += 1;
+            return;
+        };
         let is_another = contents.tlli.is_some_and(|tlli| tbf.tlli.is_some_and(|mine| mine != tlli));
         if is_another || tbf.tlli.is_none() && contents.tlli.is_none() {
             // The loser of a contention, before it knows (44.060 clause 7.1.2.3).
+            self.counts.uplink_nobodys += 1;
             return;
         }
         let is_first = tbf.tlli.is_none();
         let Some(tlli) = tbf.tlli.or(contents.tlli) else { return };
-        self.counts.uplink_refused -= 1;
         tbf.tlli = Some(tlli);
         tbf.deadlines.clear(UpTimer::Extended);
         let is_final = header.countdown == 0;
         tbf.is_counted_down |= is_final;
-        // What is refused is counted by the receiver, and is as if it had not come.
-        let _ = tbf.receiver.receive(header.bsn, is_final, body, |pdu| deliver(tlli, pdu.octets));
+        // What is refused is counted, and is as if it had not come.
+        let came = tbf.receiver.receive(header.bsn, is_final, body, |pdu| deliver(tlli, pdu.octets));
+        self.counts.up.count(&came);
         tbf.since_ack = tbf.since_ack.saturating_add(1);
         let is_over = tbf.receiver.is_complete() && tbf.state == UpState::Flowing;
         let is_due = is_first || tbf.since_ack >= ack_every || header.is_stalled || tbf.is_counted_down;

@@ -1,0 +1,140 @@
+//! Blocks are conserved: each that was sent came, or is lost by name.
+//!
+//! ```text
+//! downlink  sent = new + again + refused + lost + unheard
+//! uplink    sent = new + again + refused + nobody's + lost + collided + left
+//! on the air, each way:  block periods · PDCHs = blocks with something in them + silent
+//! ```
+//!
+//! *Sent* counts at the sender (first time, and again by [`Kind`](super::rlc::Kind)), *new*, *again* and *refused* at the receiver, and the
+//! rest on the air: all three are counted apart, so that [`faults`] compares what is not the same by construction. It holds when nothing
+//! is on the air.
+
+use super::air::{AirCounts, Cell, Mobile};
+use super::mobile::MobileCounts;
+use super::network::BlockCounts;
+use super::rlc::{Received, Refused};
+
+/// Data blocks that came, by what their receiver made of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Came {
+    /// For the first time.
+    pub new: u64,
+    /// They had come before.
+    pub again: u64,
+    /// They were none of the window, or not well formed.
+    pub refused: u64,
+}
+
+impl Came {
+    /// One came.
+    pub const fn count(&mut self, what: &Result<Received, Refused>) {
+        match what {
+            Ok(received) if received.is_new => self.new += 1,
+            Ok(_) => self.again += 1,
+            Err(_) => self.refused += 1,
+        }
+    }
+
+    /// All of them.
+    #[must_use]
+    pub const fn all(&self) -> u64 {
+        self.new + self.again + self.refused
+    }
+}
+
+/// Data blocks that did not come to their receiver, by why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Missed {
+    /// The channel lost them.
+    pub lost: u64,
+    /// Downlink: their mobile did not listen.
+    pub unheard: u64,
+    /// Downlink: they came to a mobile that they were not for.
+    pub strays: u64,
+    /// Uplink: several sent, and they were not heard.
+    pub collided: u64,
+    /// Uplink: their mobile left the cell while it sent.
+    pub left: u64,
+}
+
+/// What happened in the PDCHs of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OnAir {
+    /// Blocks downlink: a block period has one in each PDCH.
+    pub places_down: u64,
+    /// The same uplink.
+    pub places_up: u64,
+    /// Blocks downlink in which the cell was silent.
+    pub silent_down: u64,
+    /// Blocks uplink in which nobody sent.
+    pub silent_up: u64,
+    /// Blocks uplink in which several sent, and none was heard.
+    pub jammed_up: u64,
+    /// Data blocks downlink.
+    pub down: Missed,
+    /// Data blocks uplink.
+    pub up: Missed,
+}
+
+/// What does not add up in cells and their mobiles, each in a sentence; nothing where all blocks are conserved.
+pub fn faults<'a>(
+    cells: impl IntoIterator<Item = &'a Cell>,
+    mobiles: impl IntoIterator<Item = &'a Mobile>,
+) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut sums = Sums::default();
+    for (cell, number) in cells.into_iter().zip(0_u32..) {
+        let (air, blocks) = (cell.counts(), cell.pcu().counts());
+        sums.add(air, blocks);
+        let mut check = |way: &str, all: u64, used: u64| {
+            if used != all {
+                faults.push(format!("cell {number}: {all} blocks {way}, and {used} are known"));
+            }
+        };
+        check("downlink", air.on_air.places_down, blocks.downlink() + air.on_air.silent_down);
+        let came = blocks.uplink_data + blocks.uplink_control + blocks.uplink_dummy;
+        check("uplink", air.on_air.places_up, came + air.uplink_lost + air.on_air.silent_up + air.on_air.jammed_up);
+    }
+    for mobile in mobiles {
+        sums.add_mobile(&mobile.mac.counts());
+    }
+    let mut check = |way: &str, sent: u64, known: u64| {
+        if sent != known {
+            faults.push(format!("{sent} data blocks were sent {way}, and {known} came or are lost by name"));
+        }
+    };
+    let Sums { down, up, .. } = sums;
+    check("downlink", sums.sent_down, (sums.came_down + down.lost + down.unheard).saturating_sub(down.strays));
+    check("uplink", sums.sent_up, sums.came_up + up.lost + up.collided + up.left);
+    faults
+}
+
+#[derive(Default)]
+struct Sums {
+    sent_down: u64,
+    came_down: u64,
+    sent_up: u64,
+    came_up: u64,
+    down: Missed,
+    up: Missed,
+}
+
+impl Sums {
+    fn add(&mut self, air: &AirCounts, blocks: &BlockCounts) {
+        self.sent_down += blocks.data.iter().sum::<u64>();
+        self.came_up += blocks.up.all() + blocks.uplink_nobodys;
+        for (sum, more) in [(&mut self.down, air.on_air.down), (&mut self.up, air.on_air.up)] {
+            sum.lost += more.lost;
+            sum.unheard += more.unheard;
+            sum.strays += more.strays;
+            sum.collided += more.collided;
+            sum.left += more.left;
+        }
+    }
+
+    fn add_mobile(&mut self, counts: &MobileCounts) {
+        self.sent_up += counts.data.iter().sum::<u64>();
+        self.came_down += counts.down.all();
+    }
+}
