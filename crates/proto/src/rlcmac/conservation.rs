@@ -3,7 +3,7 @@
 //! ```text
 //! downlink  sent = new + again + refused + lost + unheard
 //! uplink    sent = new + again + refused + nobody's + lost + collided + left
-//! on the air, each way:  block periods · PDCHs = blocks with something in them + silent
+//! on the air, each way:  blocks of all PDCHs = blocks with something in them + silent
 //! ```
 //!
 //! *Sent* counts at the sender (first time, and again by [`Kind`](super::rlc::Kind)), *new*, *again* and *refused* at the receiver, and the

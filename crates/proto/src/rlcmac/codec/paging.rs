@@ -114,13 +114,13 @@ mod tests {
             ([Some(cs), Some(ps), Some(odd), None], 0x22),
             ([Some(ps), Some(cs), Some(ps), Some(cs)], 0x24),
         ] {
-            let octets = Common::Paging(pages).emit().unwrap();
+            let octets = Common::Paging(pages).emit(0).unwrap();
             // Message type (04.18 clause 10.4).
             assert_eq!(octets[2], kind);
             assert_eq!(Common::parse(&octets, 0).unwrap(), Some(Common::Paging(pages)));
         }
-        assert_eq!(Common::Paging([None; 4]).emit(), None);
-        assert_eq!(Common::Paging([Some(ps), Some(cs), None, Some(ps)]).emit(), None);
-        assert_eq!(Common::Paging([Some(by_imsi(true)); 4]).emit(), None, "type 3 has no IMSI");
+        assert_eq!(Common::Paging([None; 4]).emit(0), None);
+        assert_eq!(Common::Paging([Some(ps), Some(cs), None, Some(ps)]).emit(0), None);
+        assert_eq!(Common::Paging([Some(by_imsi(true)); 4]).emit(0), None, "type 3 has no IMSI");
     }
 }
