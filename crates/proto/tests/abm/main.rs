@@ -7,6 +7,7 @@ mod asking;
 mod bad_path;
 mod goodput;
 mod model;
+mod order;
 mod pair;
 mod procedures;
 mod stalls;

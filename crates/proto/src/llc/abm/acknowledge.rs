@@ -1,9 +1,9 @@
 //! Taking acknowledgements: what has arrived, and what is lost (04.64 clauses 8.6.3 and 8.6.4 [44.064]).
 
 use super::super::{Confirmed, nine_bits};
-use super::transmit::INTACT;
+use super::transmit::{INTACT, REPEATED_AT_ONCE};
 use super::units::Unit;
-use super::{Abm, Link, LlcOutput, NEVER, Retransmission};
+use super::{Abm, Link, LlcOutput, NEVER, Overtaken, Retransmission};
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::{Batch, Context};
 use gannet_wire::llc::{MODULUS, Supervisory};
@@ -11,12 +11,24 @@ use gannet_wire::llc::{MODULUS, Supervisory};
 /// How far behind V(A) an acknowledgement may be that was overtaken: all that cannot be beyond V(S).
 const OVERTAKEN_MAX: u16 = 255;
 
+/// On a path that does not keep the order a frame is waited for so many times as long as an acknowledgement took before: the former way
+/// there and the new way back.
+const PATIENCE: u64 = 2;
+
 /// What an acknowledgement showed for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shown {
     now: Instant,
+    /// An acknowledgement that comes sooner after a transmission is that of an earlier one; nothing where none was measured.
+    soonest: Option<Duration>,
     /// The shortest round trip so far.
     shortest: Option<Duration>,
+    /// Frames that have arrived.
+    count: u16,
+    /// One of them was overtaken, and not lost.
+    is_late: bool,
+    /// The shortest time since one of them was sent, of those that were sent once.
+    least: Option<Duration>,
     /// The place among all transmissions of the latest that has arrived.
     newest: Option<u32>,
     /// The same of those that were sent again because T201 had run out.
@@ -26,11 +38,34 @@ struct Shown {
 }
 
 impl Shown {
+    const fn nothing(now: Instant, shortest: Option<Duration>, soonest: Option<Duration>) -> Self {
+        Self {
+            now,
+            soonest,
+            shortest,
+            count: 0,
+            is_late: false,
+            least: None,
+            newest: None,
+            repeated: None,
+            timed: None,
+        }
+    }
+
     /// This one has arrived. Of one that was sent more than once it was the last transmission where the one before was
     /// shown to be lost and a round trip has gone by since; otherwise nobody knows which, and it shows nothing for sure.
     fn saw(&mut self, unit: &Unit) {
         let took = self.now.since(unit.sent_at);
-        let is_known = !unit.is_guess && self.shortest.is_some_and(|shortest| took >= shortest);
+        self.count += 1;
+        if unit.is_sent_once() {
+            self.least = Some(self.least.map_or(took, |least| least.min(took)));
+        }
+        // Sent again it would take a round trip; a quarter of it is left for what is not even.
+        let is_earlier = |Duration(shortest)| took.0 < shortest / 4 * 3;
+        let is_sent_since = unit.is_sent_again() && !unit.is_lost;
+        self.is_late |=
+            !unit.is_guess && (unit.is_lost || is_sent_since && self.shortest.is_some_and(is_earlier));
+        let is_known = !unit.is_guess && !unit.is_lost && self.soonest.is_some_and(|soonest| took >= soonest);
         let is_last = unit.is_sent_once() || is_known;
         if is_last && self.newest.is_none_or(|newest| is_after(unit.order, newest)) {
             self.newest = Some(unit.order);
@@ -68,9 +103,13 @@ impl Abm {
             return ahead >= MODULUS - OVERTAKEN_MAX;
         }
         let shortest = self.round_trip.shortest();
-        let mut shown = Shown { now: cx.now, shortest, newest: None, repeated: None, timed: None };
+        let soonest = self.overtaken.map(|overtaken| overtaken.patience).or(shortest);
+        let mut shown = Shown::nothing(cx.now, shortest, soonest);
         let is_taken_off = self.take_off(link, ahead, &mut shown, out);
         let is_answered = self.note_arrived(supervisory, &mut shown) || is_taken_off;
+        if let Some(least) = shown.least {
+            self.round_trip.took(least);
+        }
         if let Some((order, sent_at)) = shown.timed {
             let took = cx.now.since(sent_at);
             self.round_trip.measured(took);
@@ -81,8 +120,10 @@ impl Abm {
             self.is_requested = false;
             self.expires = NEVER;
         }
+        self.repeatable = REPEATED_AT_ONCE.saturating_add(shown.count);
+        self.follow_order(cx.now, link, &shown);
         match (shown.newest, shown.repeated) {
-            (Some(newest), _) => self.find_lost(newest),
+            (Some(newest), _) => self.find_lost(cx.now, newest),
             // What can still be sent behind them shows what is lost by its order.
             (None, Some(repeated)) if self.units.len() == usize::from(self.sent) => {
                 self.repeat_more(repeated, ahead);
@@ -105,7 +146,10 @@ impl Abm {
         }
         let mut together: Option<Confirmed> = None;
         let octets = self.units.take_off(ahead, |unit| {
-            shown.saw(unit);
+            // Of what had arrived beyond N(R) it was seen then.
+            if !unit.has_arrived {
+                shown.saw(unit);
+            }
             self.lost -= u16::from(unit.is_lost).min(self.lost);
             self.arrived -= u16::from(unit.has_arrived).min(self.arrived);
             if let Some(confirmed) = &mut together {
@@ -162,14 +206,54 @@ impl Abm {
         is_answered
     }
 
-    /// What was sent before `newest`, which has arrived, is lost.
-    fn find_lost(&mut self, newest: u32) {
+    /// Notes which of all transmissions is the latest that has arrived. Where one that it has overtaken arrives as well, the path does
+    /// not keep the order, as where the bearer has changed: what was sent before may still be on its way, and is not lost yet.
+    fn follow_order(&mut self, now: Instant, link: &Link, shown: &Shown) {
+        if let Some(newest) = shown.newest
+            && self.newest.is_none_or(|before| is_after(newest, before))
+        {
+            self.newest = Some(newest);
+        }
+        if self.options.retransmission != Retransmission::Selective {
+            return;
+        }
+        if let Some(until) = self.newest.filter(|_| shown.is_late) {
+            // What the new path makes of the estimate is no matter of what went over the former one.
+            let before = self.overtaken.map_or(Duration::ZERO, |overtaken| overtaken.patience);
+            let patience = before.max(self.round_trip.usual(link.t200) * PATIENCE);
+            self.overtaken = Some(Overtaken { until, again: self.order, patience });
+        }
+        let Some(overtaken) = self.overtaken else { return };
+        let (mut is_any, mut found) = (false, 0);
+        for unit in self.units.iter_mut().take(self.sent.into()) {
+            let last = if unit.is_sent_again() { overtaken.again } else { overtaken.until };
+            is_any |= !unit.has_arrived && !is_after(unit.order, last);
+            if unit.is_lost && !unit.is_guess && overtaken.may_come(now, unit.order, unit.sent_at) {
+                unit.is_lost = false;
+                found += 1;
+            }
+        }
+        self.lost -= found.min(self.lost);
+        if !is_any {
+            self.overtaken = None;
+        }
+    }
+
+    /// What was sent before `newest`, which has arrived, is lost; on a path that does not keep the order once it has had the time that
+    /// an acknowledgement takes.
+    fn find_lost(&mut self, now: Instant, newest: u32) {
         // All behind one that was sent once were sent after it.
         let is_first = |oldest: &Unit| oldest.is_sent_once() && !is_after(newest, oldest.order);
         if self.units.get(0).is_some_and(is_first) {
             return;
         }
-        let is_overtaken = |unit: &Unit| !unit.has_arrived && !unit.is_lost && is_after(newest, unit.order);
+        let overtaken = self.overtaken;
+        let may_come = |unit: &Unit| {
+            overtaken.is_some_and(|overtaken| overtaken.may_come(now, unit.order, unit.sent_at))
+        };
+        let is_overtaken = |unit: &Unit| {
+            !unit.has_arrived && !unit.is_lost && is_after(newest, unit.order) && !may_come(unit)
+        };
         match self.options.retransmission {
             Retransmission::Selective => {
                 for unit in self.units.iter_mut().take(self.sent.into()) {

@@ -129,6 +129,7 @@ impl Abm {
         if self.state == State::RemoteEstablishment {
             let poll = self.poll;
             self.clear(State::Abm);
+            self.n201_i_max = link.n201_i;
             self.information = parameters.into();
             self.poll = poll;
             self.send_ua(cx, link, poll, out);
@@ -340,6 +341,7 @@ impl Abm {
                 }
                 let again = !self.is_asked_for;
                 self.clear(State::Abm);
+                self.n201_i_max = link.n201_i;
                 self.information = Box::default();
                 out.push(LlcOutput::EstablishConfirm { sapi: link.sapi, layer3: u.layer3, again });
                 Ok(())

@@ -35,6 +35,7 @@
 //! * **N(R) behind V(A)** is an acknowledgement that was overtaken, and says nothing. One beyond V(S) is rejected (FRMR).
 //! * **What is not acknowledged** when the link ends, or is established anew, is given back to layer 3 before it is told of that
 //!   ([`LlcOutput::Returned`]): layer 3 need not keep a copy.
+//! * **A smaller N201-I** that is agreed while the link is there counts for new units. What was cut before is sent, and taken, as it is.
 //! * A mode-setting command that comes twice before anything else was done changes nothing and is answered twice.
 //!
 //! Numbers start again with each establishment, and no frame says to which it belongs: that none overtakes a SABM or UA
@@ -293,6 +294,25 @@ impl core::fmt::Display for ReleaseCause {
     }
 }
 
+/// I frames of a path that does not keep the order, as where the bearer has changed: what comes behind them does not show that they
+/// are lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Overtaken {
+    /// They were sent up to this place among all.
+    until: u32,
+    /// Of those that were sent again by then, up to this place, nobody knows which copy an acknowledgement is about.
+    again: u32,
+    /// After this time they are lost.
+    patience: Duration,
+}
+
+impl Overtaken {
+    /// One that was sent as `order` at `sent_at` may still come.
+    const fn may_come(self, now: Instant, order: u32, sent_at: Instant) -> bool {
+        !acknowledge::is_after(order, self.until) && now.since(sent_at).0 < self.patience.0
+    }
+}
+
 /// The instant that stands for "not running".
 const NEVER: Instant = Instant(u64::MAX);
 
@@ -325,8 +345,16 @@ pub struct Abm {
     request: u32,
     /// The place of the last I frame that the request covers.
     covered: u32,
+    /// The place of the latest I frame that is known to have arrived.
+    newest: Option<u32>,
+    /// I frames that were overtaken by others, of which some arrived all the same.
+    overtaken: Option<Overtaken>,
+    /// Lost I frames that may be sent before the next acknowledgement.
+    repeatable: u16,
     /// When SABM was sent.
     requested_at: Instant,
+    /// The largest N201-I since the link was established: units that were cut by it may come again after a smaller one is agreed.
+    n201_i_max: u16,
     /// An acknowledgement is asked for and not here.
     is_requested: bool,
     /// One was asked for, and no S frame has come since.
@@ -378,7 +406,11 @@ impl Abm {
             order: 0,
             request: 0,
             covered: 0,
+            newest: None,
+            overtaken: None,
+            repeatable: 0,
             requested_at: Instant::ZERO,
+            n201_i_max: 0,
             is_requested: false,
             is_answer_due: false,
             is_following: false,

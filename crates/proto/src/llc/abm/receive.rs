@@ -68,7 +68,8 @@ impl Abm {
             Control::S { ack_request, nr, supervisory } => (*ack_request, 0, *nr, supervisory),
             Control::Ui { .. } | Control::U { .. } => return Err(Drop::LlcUnexpected),
         };
-        if information.as_ref().is_some_and(|info| info.len() > link.n201_i.into()) {
+        self.n201_i_max = self.n201_i_max.max(link.n201_i);
+        if information.as_ref().is_some_and(|info| info.len() > self.n201_i_max.into()) {
             let why = FrmrInformation { w4: true, ..FrmrInformation::default() };
             return Err(self.reject(cx, link, header, command, why, out));
         }

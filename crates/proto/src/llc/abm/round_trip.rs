@@ -63,6 +63,18 @@ impl RoundTrip {
         self.doubled = (self.doubled + 1).min(DOUBLED_MOST);
     }
 
+    /// A frame that was sent once was acknowledged so long after it was sent, be it that it asked for that or not.
+    pub(super) fn took(&mut self, took: Duration) {
+        if self.shortest().is_some_and(|shortest| took < shortest) {
+            self.set_shortest(took);
+        }
+    }
+
+    /// The same as [`RoundTrip::timeout`], however often T201 has run out.
+    pub(super) fn usual(self, longest: Duration) -> Duration {
+        Self { doubled: 0, ..self }.timeout(longest)
+    }
+
     /// How long an acknowledgement is waited for, at most `longest`, which is also waited as long as nothing was
     /// measured.
     pub(super) fn timeout(self, longest: Duration) -> Duration {

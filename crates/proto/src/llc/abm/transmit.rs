@@ -27,6 +27,8 @@ const REQUEST_EVERY_WHERE_IT_LASTS: u32 = 32;
 const REQUEST_BEFORE: u32 = 1;
 /// I frames that must have arrived since one was lost before few acknowledgements are asked for.
 pub(super) const INTACT: u8 = 32;
+/// Lost frames that one acknowledgement lets out beside as many as it shows to have arrived: what a path loses by chance is less.
+pub(super) const REPEATED_AT_ONCE: u16 = 4;
 /// The part of T200 after which an acknowledgement is asked for at the latest.
 const REQUEST_WITHIN: u64 = 4;
 /// The part of that in which more must have come to be expected to follow.
@@ -182,11 +184,15 @@ impl Abm {
         }
         let mut from = 0;
         while self.lost > 0 {
+            if self.repeatable == 0 && self.options.retransmission == Retransmission::Selective {
+                return;
+            }
             let found = self.units.iter().skip(from).position(|unit| unit.is_lost);
             let Some(index) = found.map(|behind| from + behind) else { break };
             if !self.emit_copy(cx, link, index, out) {
                 return;
             }
+            self.repeatable = self.repeatable.saturating_sub(1);
             from = index + 1;
         }
         while let Some(unit) = self.units.get(self.sent.into())
@@ -298,13 +304,20 @@ impl Abm {
             return true;
         }
         if !is_new {
-            return false;
+            return self.is_last_repeated();
         }
         let since = self.acknowledged.wrapping_add(index.into()).wrapping_sub(self.request);
         let following = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets().into());
         let is_half = since >= self.request_every() && !self.lasts(now, link, since);
         let is_last = !self.window_is_open(following) || !self.is_requested && self.is_path_full();
         is_half || is_last || self.is_late(now)
+    }
+
+    /// The lost frame that goes out is the last of those that go now, and nothing follows that could show its loss.
+    fn is_last_repeated(&self) -> bool {
+        let is_last = self.lost <= 1 || self.repeatable <= 1;
+        let follows = |unit: &Unit| self.window_is_open(unit.octets().into()) && !self.is_path_full();
+        is_last && (self.lost > 1 || !self.units.get(self.sent.into()).is_some_and(follows))
     }
 
     /// An S frame would ask before the next one comes, even if that takes [`UNEVEN`] times as long as those since V(A) moved: then this
@@ -507,6 +520,7 @@ impl Abm {
         // That the answer is late is no reason to ask about each frame, which would make it later. Where more is lost than the last frame it
         // shows by what comes behind the oldest.
         self.tries = self.tries.saturating_add(1);
+        self.repeatable = REPEATED_AT_ONCE;
         self.round_trip.expired();
         self.is_requested = false;
         if self.peer_is_busy {
