@@ -9,12 +9,13 @@
 //! In unacknowledged mode [`unitdata_request`] and [`unitdata_indication`] are the ways of an N-PDU, with an `Sndcp` and without.
 
 use crate::about::About as _;
-use crate::llc::abm::{LinksConfig, Options};
+use crate::llc::abm::{LinkConfig, LinksConfig, Options};
 use crate::llc::{
     EstablishIndication, LlcContext, LlcOutput, LlcRole, Refused, ReleaseCause, Terms, XidIndication,
 };
 use crate::sndcp::{
-    NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, Taken, Whole, receive,
+    AcknowledgedLimits, LinkView, NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi,
+    SndcpOutput, Taken, Whole, receive,
 };
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -29,7 +30,7 @@ use gannet_wire::sndcp::Compression;
 /// SN-PDUs of one N-PDU at most, which LLC may get beside those that are the most for it.
 const SEGMENTS_OF_ONE: u16 = 34;
 
-/// Octets of N-PDUs of all mobiles that may wait for confirmation at an SGSN, unless its operator says otherwise: some 13 kB for
+/// Octets of N-PDUs of all mobiles that may wait for confirmation at a node, unless its operator says otherwise: some 13 kB for
 /// each of 10,000 mobiles, a second and more of what any of them gets.
 pub const UNCONFIRMED_OCTETS_MAX: u32 = 128 << 20;
 
@@ -52,8 +53,16 @@ impl UserPlaneConfig {
         compression.rfc1144.limit().is_some() || compression.v42bis.limit().is_some()
     }
 
+    /// What may ever wait for confirmation of one context that this end sends to.
+    #[must_use]
+    pub fn most(&self, role: LlcRole) -> AcknowledgedLimits {
+        let k = |(sapi, link): (Sapi, LinkConfig)| link.windows(role, sapi).map_or(0, |it| it.k_sent);
+        self.sndcp.limits.of_window(self.links.iter().map(k).max().unwrap_or(0))
+    }
+
     fn terms(&self, role: LlcRole, sapi: Sapi, layer3: Option<Vec<u8>>) -> Terms {
-        let least = self.sndcp.limits.segments_max.saturating_add(SEGMENTS_OF_ONE);
+        let limits = self.sndcp.limits.of_window(u8::MAX);
+        let least = limits.segments_max.saturating_add(SEGMENTS_OF_ONE);
         let link = self.links.of(sapi);
         let options = Options { queue_max: self.options.queue_max.max(least), ..link.options(self.options) };
         Terms { options, windows: link.windows(role, sapi), shared: link.shared, layer3 }
@@ -260,7 +269,8 @@ impl UserPlane<'_> {
         act: impl FnOnce(&mut Sndcp, &mut Context<'_>, &Setting<'_>, &mut Batch<SndcpOutput>) -> T,
     ) -> T {
         let n201_i = self.llc.n201_i(sapi);
-        let setting = Setting { config: &self.config.sndcp, whose: self.whose, n201_i };
+        let link = self.llc.abm(sapi).map(LinkView::of).unwrap_or_default();
+        let setting = Setting { config: &self.config.sndcp, whose: self.whose, n201_i, link };
         act(self.sndcp, cx, &setting, &mut self.out.sndcp)
     }
 
@@ -305,7 +315,7 @@ impl UserPlane<'_> {
             }
             None => {}
         }
-        if !self.sndcp.has_room(&self.config.sndcp.limits, nsapi) {
+        if !self.sndcp.has_room(&self.config.sndcp.limits, self.llc, nsapi) {
             self.await_confirmation(cx, nsapi);
         }
         Ok(number)

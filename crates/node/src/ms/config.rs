@@ -5,7 +5,7 @@ use gannet_proto::auth::cards::Cards;
 use gannet_proto::gmm::ms::GmmMsConfig;
 use gannet_proto::sm::ms::SmMsConfig;
 use gannet_proto::sndcp::SndcpConfig;
-use gannet_proto::user_plane::UserPlaneConfig;
+use gannet_proto::user_plane::{UNCONFIRMED_OCTETS_MAX, UserPlaneConfig};
 use gannet_wire::gtp::pco::{PcoOption, emit as emit_pco, identifier};
 use gannet_wire::id::{CellId, Imei, Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::{
@@ -70,6 +70,8 @@ pub struct MsConfig {
     pub n201_u: Option<u16>,
     /// Compression, and what may wait for the network's confirmation in acknowledged mode.
     pub user_plane: UserPlaneConfig,
+    /// Octets of N-PDUs of all mobiles that may wait for confirmation.
+    pub unconfirmed_octets_max: usize,
     /// Where downlink N-PDUs go.
     pub delivery: NPduDelivery,
     /// Downlink N-PDUs that wait for more segments, of all mobiles.
@@ -100,6 +102,7 @@ impl MsConfig {
                 sndcp: SndcpConfig { limits: super::links::LIMITS, ..SndcpConfig::default() },
                 ..UserPlaneConfig::default()
             },
+            unconfirmed_octets_max: UNCONFIRMED_OCTETS_MAX as usize,
             delivery: NPduDelivery::Tun,
             reassembly_max: 1024,
             reassembly_timeout: Duration::from_secs(10),

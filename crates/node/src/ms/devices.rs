@@ -9,7 +9,7 @@
 //! A device is left alone ([`MsEvent::DeviceHeld`]) while its contexts in acknowledged mode have as much unconfirmed as may be,
 //! while the mobile must not send, and while the bearer takes nothing: what waits, waits in the device's own queue.
 
-use super::links::{FEW, MANY, may_send};
+use super::links::{has_no_room, may_send};
 use super::mobile::Mobile;
 use super::{Ms, MsEvent};
 use gannet_machine::Peer;
@@ -54,13 +54,9 @@ impl Mobile {
     }
 
     /// So much of a device waits for the network's confirmation that nothing more is to come, or the mobile must not send.
-    fn has_no_room(&self, device: Nsapi) -> bool {
+    fn is_to_be_left_alone(&self, device: Nsapi, is_short: bool) -> bool {
         let is_held = self.held_devices & bit(device) != 0;
-        let waiting = self.sndcp.as_ref().map_or(0, |sndcp| {
-            let contexts = self.bearers.iter().flatten().filter(|bearer| bearer.device == device);
-            contexts.map(|bearer| sndcp.unconfirmed_of(bearer.sndcp.nsapi)).sum::<usize>()
-        });
-        waiting >= if is_held { FEW } else { MANY } || !may_send(self)
+        has_no_room(self, is_held, is_short, |bearer| bearer.device == device) || !may_send(self)
     }
 }
 
@@ -102,10 +98,11 @@ impl Ms {
 
     /// [`Ms::tell_room`](super::Ms) for each device of a mobile.
     pub(super) fn tell_room_of_devices(&mut self, index: u32) {
+        let is_short = self.is_short_of_room();
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
         let mut held = 0;
         for bearer in mobile.bearers.iter().flatten() {
-            let is_full = || self.bearer_is_full || mobile.has_no_room(bearer.device);
+            let is_full = || self.bearer_is_full || mobile.is_to_be_left_alone(bearer.device, is_short);
             if held & bit(bearer.device) == 0 && is_full() {
                 held |= bit(bearer.device);
             }

@@ -142,6 +142,7 @@ impl Ms {
                 user_plane::Output::Status { nsapi, cause } => self.link_ended(cx, index, nsapi, cause),
             }
         }
+        self.count_unconfirmed(index);
         self.tell_room(index);
     }
 

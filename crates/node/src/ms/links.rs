@@ -3,7 +3,7 @@
 //! A mobile has SNDCP's state for both from its first context that asks for either. As much as may wait for the network's
 //! confirmation is held there; whoever gives N-PDUs is told ([`MsEvent::HeldBack`]) before there is no more room.
 
-use super::mobile::{Mobile, NSAPIS, Suspension};
+use super::mobile::{Bearer, Mobile, NSAPIS, Suspension};
 use super::{Ms, MsEvent, NPduDelivery, Owner};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
@@ -12,17 +12,18 @@ use gannet_machine::timers::TimerName as _;
 use gannet_proto::about::About as _;
 use gannet_proto::gmm::ms::GmmMsState;
 use gannet_proto::llc::{LlcRole, ReleaseCause};
-use gannet_proto::sndcp::{AcknowledgedLimits, N_PDU_MAX, Sndcp, WINDOW};
+use gannet_proto::sndcp::{AcknowledgedLimits, N_PDU_MAX, Sndcp};
 use gannet_proto::user_plane::{Output, Outputs, UserPlane};
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::ie::ReceiveNpduNumbers;
 
-/// N-PDUs of a mobile that wait for confirmation when nothing more is to come, and when it may come again.
-pub(super) const MANY: usize = 32;
-pub(super) const FEW: usize = 16;
-/// What may wait of one context: beside [`MANY`] two batches of what was on its way already.
+/// N-PDUs of a mobile that wait for confirmation when nothing more is to come, and when it may come again. Where a link has a
+/// longer window and its path holds more, it is so many more of both ([`Sndcp::beyond`]).
+const MANY: usize = 32;
+const FEW: usize = 16;
+/// What may wait of one context: beside [`MANY`] a batch of what was on its way already, and half as much.
 pub(super) const LIMITS: AcknowledgedLimits =
-    AcknowledgedLimits { n_pdus_max: WINDOW, octets_max: WINDOW as usize * N_PDU_MAX, segments_max: 64 };
+    AcknowledgedLimits { n_pdus_max: 127, octets_max: 127 * N_PDU_MAX, segments_max: 64 };
 
 /// How a context begins or ends with a link under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +109,28 @@ impl Ms {
             mobile.sndcp = None;
             mobile.again.clear();
         }
+        self.count_unconfirmed(index);
         self.tell_room(index);
+    }
+
+    /// To be called after all that may have changed what waits for a mobile's confirmation.
+    pub(super) fn count_unconfirmed(&mut self, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let now = mobile.sndcp.as_ref().map_or(0, |sndcp| sndcp.unconfirmed_octets());
+        let before =
+            core::mem::replace(&mut mobile.unconfirmed_octets, u32::try_from(now).unwrap_or(u32::MAX));
+        self.unconfirmed_octets = self.unconfirmed_octets + now - before as usize;
+    }
+
+    /// Octets of N-PDUs of all mobiles that wait for confirmation.
+    #[must_use]
+    pub const fn unconfirmed_octets(&self) -> usize {
+        self.unconfirmed_octets
+    }
+
+    /// So much waits in all that nobody is to have more than with the shortest window.
+    pub(super) const fn is_short_of_room(&self) -> bool {
+        self.unconfirmed_octets >= self.config.unconfirmed_octets_max / 2
     }
 
     /// SN-DATA.request.
@@ -119,6 +141,9 @@ impl Ms {
         nsapi: Nsapi,
         n_pdu: Frame,
     ) -> Result<(), Drop> {
+        if self.unconfirmed_octets + n_pdu.len() > self.config.unconfirmed_octets_max {
+            return Err(Drop::MsUnconfirmedFull);
+        }
         let mut result = Err(Drop::MsNoContext);
         self.with_layers(cx, index, |layers, cx| result = layers.data_request(cx, nsapi, n_pdu).map(|_| ()));
         result
@@ -129,10 +154,10 @@ impl Ms {
         if self.config.delivery == NPduDelivery::Devices {
             return self.tell_room_of_devices(index);
         }
+        let is_short = self.is_short_of_room();
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
-        let waiting = mobile.sndcp.as_ref().map_or(0, |sndcp| sndcp.unconfirmed());
-        let most = if mobile.is_held_back { FEW } else { MANY };
-        let on = waiting >= most || !may_send(mobile) && has_acknowledged(mobile);
+        let is_full = has_no_room(mobile, mobile.is_held_back, is_short, |_| true);
+        let on = is_full || !may_send(mobile) && has_acknowledged(mobile);
         if core::mem::replace(&mut mobile.is_held_back, on) != on {
             self.tell(MsEvent::HeldBack { mobile: index, on });
         }
@@ -222,6 +247,24 @@ fn layers<'a>(
 /// No other context in acknowledged mode is on this SAPI.
 fn is_last_of(sndcp: &Sndcp, nsapi: Nsapi, sapi: Sapi) -> bool {
     sndcp.receive_numbers().all(|(other, _)| other == nsapi || sndcp.sapi_of(other) != Some(sapi))
+}
+
+/// So much of these contexts of a mobile waits for the network's confirmation that nothing more is to come. Where all mobiles are short
+/// of room, it is no more than with the shortest window.
+pub(super) fn has_no_room(
+    mobile: &Mobile,
+    is_held: bool,
+    is_short: bool,
+    is_meant: impl Fn(&Bearer) -> bool,
+) -> bool {
+    let Some(sndcp) = mobile.sndcp.as_deref() else { return false };
+    let (mut waiting, mut beyond) = (0, 0);
+    for bearer in mobile.bearers.iter().flatten().filter(|bearer| is_meant(bearer)) {
+        waiting += sndcp.unconfirmed_of(bearer.sndcp.nsapi);
+        beyond = sndcp.beyond(&mobile.llc, bearer.sndcp.nsapi).max(beyond);
+    }
+    let beyond = if is_short { 0 } else { usize::from(beyond) };
+    waiting >= if is_held { FEW } else { MANY } + beyond
 }
 
 fn has_acknowledged(mobile: &Mobile) -> bool {

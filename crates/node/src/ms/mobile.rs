@@ -113,6 +113,8 @@ pub struct Mobile {
     pub llc: LlcContext,
     /// Acknowledged mode and compression, where a context needs either.
     pub sndcp: Option<Box<Sndcp>>,
+    /// Octets of its N-PDUs that wait for confirmation, as the node has counted them.
+    pub unconfirmed_octets: u32,
     /// When links that have ended are tried again, and N-PDUs that nothing else sends.
     pub again: Again,
     /// Nothing more is to be given to it for the time being.
@@ -151,6 +153,7 @@ impl Mobile {
             security: Security::new(card),
             llc: LlcContext::new(LlcRole::Ms),
             sndcp: None,
+            unconfirmed_octets: 0,
             again: Again::default(),
             is_held_back: false,
             held_devices: 0,

@@ -452,6 +452,8 @@ pub struct Ms {
     reassembler: Reassembler,
     soliciting: prefix::Soliciting,
     stats: Stats,
+    /// Octets of N-PDUs of all mobiles that wait for confirmation.
+    unconfirmed_octets: usize,
     /// Much waits at the bearer's sockets.
     bearer_is_full: bool,
     layers_out: Outputs,
@@ -476,6 +478,7 @@ impl Ms {
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
             soliciting: prefix::Soliciting::default(),
             stats: Stats::default(),
+            unconfirmed_octets: 0,
             bearer_is_full: false,
             layers_out: Outputs::default(),
             gmm_scratch: Batch::with_capacity(16),

@@ -12,6 +12,7 @@ use gannet_machine::time::Duration;
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
 use gannet_proto::gtp::{ListedPeer, PLACES, SourceCheck, TeidKey, Version};
+use gannet_proto::llc::LlcRole;
 use gannet_proto::ns::sns::LocalEndpoint;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::user_plane::{UNCONFIRMED_OCTETS_MAX, UserPlaneConfig};
@@ -296,7 +297,7 @@ impl SgsnConfig {
     /// have L / 2 / H · (1 + ln (2 N M / L) + ln H), so that the half is enough where H is at least what stands in brackets.
     pub(super) fn unconfirmed_share(&self, contexts: usize) -> usize {
         let half = self.unconfirmed_octets_max / 2;
-        let all = self.contexts_limit().saturating_mul(self.user_plane.sndcp.limits.octets_max);
+        let all = self.contexts_limit().saturating_mul(self.user_plane.most(LlcRole::Sgsn).octets_max);
         // H in tenths, which for a ratio of 2^k is at least the solution.
         let tenths = match all.div_ceil(half.max(1)).max(1).next_power_of_two().trailing_zeros() as usize {
             0 => 10,

@@ -33,7 +33,7 @@ struct Endpoint {
 }
 
 /// The first octet of what travels: another layout is another number.
-pub const LAYOUT: u8 = 20;
+pub const LAYOUT: u8 = 21;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Deserialize)]

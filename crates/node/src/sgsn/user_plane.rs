@@ -221,7 +221,8 @@ impl Sgsn {
         let most = self.config.unconfirmed_octets_max;
         let of_what_is_left = (most / 2).saturating_sub(octets) / PART_OF_WHAT_IS_LEFT;
         // Where that is more than any context may have and ask for, its share makes no difference, and is not reckoned for each N-PDU.
-        let asked_most = self.config.user_plane.sndcp.limits.octets_max.saturating_add(2 * N_PDU_MAX);
+        let limits = self.config.user_plane.sndcp.limits.of_window(u8::MAX);
+        let asked_most = limits.octets_max.saturating_add(2 * N_PDU_MAX);
         let is_enough = of_what_is_left >= asked_most;
         let of_all = if is_enough { 0 } else { self.config.unconfirmed_share(contexts) };
         let share = of_what_is_left.max(of_all);

@@ -1,12 +1,19 @@
 //! Acknowledged mode of one NSAPI (04.65 clauses 6.3, 6.7 and 6.9.1 [44.065]): N-PDU numbers, the N-PDUs that the peer has
 //! not confirmed, and the segments of one that is not whole yet.
 //!
-//! Both N-PDU numbers count modulo 256 and begin at 0. At most [`WINDOW`] N-PDUs are unconfirmed, so that from its number
-//! alone an N-PDU is known as a repetition or as new.
+//! Both N-PDU numbers count modulo 256 and begin at 0. LLC gets no more than it has not confirmed of [`WINDOW`] N-PDUs, so that
+//! from its number alone an N-PDU is known as a repetition or as new.
+//!
+//! A link with a longer window k has so many. Then one that is not the next has to be a repetition: LLC keeps the order and
+//! loses nothing, and after a new establishment begins with the oldest that it has not confirmed. A sender that has lost
+//! some of these, or their count, says so by a jump of the numbers within a link: what comes behind that is new. So that there is
+//! one, it sends one octet of nothing ([`NOTHING`]) under an earlier number first. A peer that goes by numbers alone takes it for a
+//! repetition, or for a packet of no protocol.
 
 use super::N_PDU_MAX;
 use super::compression::COMPRESSED_MAX;
 use super::store::{Run, Store, WINDOW};
+use crate::llc::abm::K_LEAST;
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -18,15 +25,37 @@ use serde::{Deserialize, Serialize};
 /// that were not confirmed then they are to be no more than [`WINDOW`].
 pub const KEPT_EVERY_N_PDUS: u8 = 32;
 
-/// What may wait for the peer's confirmation.
+/// An N-PDU that is no packet of any protocol.
+pub(super) const NOTHING: [u8; 1] = [0];
+
+/// What may wait for the peer's confirmation, of a link whose window k is that of 04.64 clause 8.9, table 9 [44.064], or shorter. One
+/// with a longer window may have more, as far as its path holds them: for each I frame more an SN-PDU, and an N-PDU of
+/// [`N_PDU_MAX`] octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AcknowledgedLimits {
-    /// N-PDUs of one NSAPI, at most [`WINDOW`].
-    pub n_pdus_max: u8,
+    /// N-PDUs of one NSAPI.
+    pub n_pdus_max: u16,
     /// Octets of these.
     pub octets_max: usize,
     /// SN-PDUs of one SAPI that LLC has; that it takes so many, and those of an N-PDU more, is a matter of its own options.
     pub segments_max: u16,
+}
+
+impl AcknowledgedLimits {
+    /// The same with so many more I frames.
+    pub(super) const fn beyond(self, frames: u16) -> Self {
+        Self {
+            n_pdus_max: self.n_pdus_max + frames,
+            octets_max: self.octets_max + frames as usize * N_PDU_MAX,
+            segments_max: self.segments_max + frames,
+        }
+    }
+
+    /// What a link with this k may ever have.
+    #[must_use]
+    pub const fn of_window(self, k: u8) -> Self {
+        self.beyond(k.saturating_sub(K_LEAST) as u16)
+    }
 }
 
 impl Default for AcknowledgedLimits {
@@ -76,6 +105,14 @@ pub(super) struct Acknowledged {
     partial: Partial,
     /// Receive N-PDU number: the one that is expected next.
     receive: u8,
+    /// It was kept before a restart, and may be too low.
+    receive_is_old: bool,
+    /// The number of the last N-PDU on this link.
+    last: Option<u8>,
+    /// Numbers were passed over, and the peer is to be told where it would not know.
+    passes_over: bool,
+    /// It was told on this link.
+    is_told: bool,
     /// In the recovery state: after LL-RESET.indication nothing is sent until SNSM-SEQUENCE.indication has come.
     pub(super) suspended: bool,
 }
@@ -102,8 +139,33 @@ impl Acknowledged {
 
     /// Is there room for one more of so many octets?
     pub(super) const fn has_room(&self, limits: &AcknowledgedLimits, octets: usize) -> bool {
-        let most = if limits.n_pdus_max < WINDOW { limits.n_pdus_max } else { WINDOW };
-        self.store.len_with_llc() < most && self.store.octets() + octets <= limits.octets_max
+        self.store.len_with_llc() < limits.n_pdus_max && self.store.octets() + octets <= limits.octets_max
+    }
+
+    /// May LLC have one more N-PDU, on a link with this k of what is sent?
+    pub(super) const fn may_hand(&self, k: u8) -> bool {
+        self.store.handed() < window(k)
+    }
+
+    /// Numbers were passed over: of a long window the peer has to be told before the next goes out.
+    pub(super) const fn must_tell(&self, k: u8) -> bool {
+        self.passes_over && !self.is_told && k > WINDOW
+    }
+
+    /// Numbers are passed over.
+    pub(super) const fn pass_over(&mut self) {
+        (self.passes_over, self.is_told) = (true, false);
+    }
+
+    /// It is told now, with this number.
+    pub(super) const fn tell(&mut self) -> u8 {
+        self.is_told = true;
+        self.store.waiting_number().wrapping_sub(2)
+    }
+
+    /// The peer has an N-PDU of this link, and so what it was told before.
+    pub(super) const fn confirmed(&mut self) {
+        self.passes_over &= !self.is_told;
     }
 
     /// SNSM-SEQUENCE.indication: the peer has all N-PDUs before `number`, so that sending goes on with that one. A link that has
@@ -116,15 +178,20 @@ impl Acknowledged {
     /// The link is established anew: the N-PDU whose rest would come begins again.
     pub(super) fn link_anew(&mut self) {
         self.partial = Partial::default();
+        (self.last, self.is_told) = (None, false);
     }
 
     /// Goes on after a restart: gives how many N-PDUs were not confirmed, and are gone. The peer may have none of these, or all and
-    /// those sent since: the farthest number that it takes for new in the first case is beyond what it has in the second.
+    /// those sent since: the farthest number that it takes for new in the first case is beyond what it has in the second. Where
+    /// there is no such number, the window is a long one, and it is told.
     pub(super) fn restore(&mut self) -> usize {
         self.link_anew();
+        self.pass_over();
+        self.receive_is_old = true;
         let store = core::mem::take(&mut self.store);
-        let first = store.next_number().wrapping_sub(u8::try_from(store.len()).unwrap_or(0));
-        self.store = Store::beginning_at(first.wrapping_add(WINDOW));
+        let ahead = store.len().saturating_add(usize::from(KEPT_EVERY_N_PDUS)).max(usize::from(WINDOW));
+        let [ahead, ..] = ahead.saturating_sub(store.len()).to_le_bytes();
+        self.store = Store::beginning_at(store.next_number().wrapping_add(ahead));
         store.len()
     }
 
@@ -161,15 +228,25 @@ impl Acknowledged {
         Ok(of)
     }
 
-    /// Takes the number of a whole N-PDU, and says what it is.
-    pub(super) const fn order(&mut self, number: u8) -> Order {
-        let ahead = number.wrapping_sub(self.receive);
-        if ahead > WINDOW {
+    /// Takes the number of a whole N-PDU, and says what it is. k is that of what is received.
+    pub(super) fn order(&mut self, number: u8, k: u8) -> Order {
+        let is_in_turn = self.last.is_none_or(|last| last.wrapping_add(1) == number);
+        self.last = Some(number);
+        let (ahead, behind) = (number.wrapping_sub(self.receive), self.receive.wrapping_sub(number));
+        // The peer does not say that it passes over what this end has forgotten to have: doubled is better than lost.
+        let goes_by_number = core::mem::take(&mut self.receive_is_old) || k <= WINDOW;
+        let is_repeated = if goes_by_number { ahead > WINDOW } else { is_in_turn && behind <= k };
+        if is_repeated && ahead != 0 {
             return Order::Repeated;
         }
         self.receive = number.wrapping_add(1);
         if ahead == 0 { Order::Next } else { Order::Gap }
     }
+}
+
+/// N-PDUs that LLC may have of an NSAPI on a link with this k of what is sent.
+const fn window(k: u8) -> u8 {
+    if k > WINDOW { k } else { WINDOW }
 }
 
 /// How many SN-PDUs an N-PDU of `len` octets takes; `None` where N201-I leaves no room for any.
@@ -323,9 +400,20 @@ mod tests {
         assert_eq!(keep(&mut nsapi, &[0; 1500]), Ok(251));
         assert_eq!(keep(&mut nsapi, &[0]), Err(Drop::SndcpUnconfirmedFull));
         let mut nsapi = Acknowledged::default();
-        let numbers: Vec<_> = (0..WINDOW).map(|_| keep(&mut nsapi, &[0]).unwrap()).collect();
-        assert_eq!(numbers, (0..WINDOW).collect::<Vec<_>>());
+        let numbers: Vec<_> = (0..200).map(|_| keep(&mut nsapi, &[0]).unwrap()).collect();
+        assert_eq!(numbers, (0..200).collect::<Vec<_>>());
         assert_eq!(keep(&mut nsapi, &[0]), Err(Drop::SndcpUnconfirmedFull));
+        let wide = LIMITS.of_window(255);
+        assert_eq!((wide.n_pdus_max, wide.octets_max, wide.segments_max), (439, 3000 + 239 * N_PDU_MAX, 303));
+        assert_eq!(LIMITS.of_window(16), LIMITS);
+        assert_eq!(nsapi.next(&wide, 1), Ok(200));
+        // LLC gets no more of them than numbers tell apart on a link with its window.
+        for (k, most) in [(16, 127), (127, 127), (128, 128), (200, 200)] {
+            while nsapi.may_hand(k) && nsapi.store.has_waiting() {
+                nsapi.store.hand(1);
+            }
+            assert_eq!(nsapi.store.handed(), most, "k {k}");
+        }
     }
 
     #[test]
@@ -351,7 +439,7 @@ mod tests {
         // The peer has those two, and as many more as were sent before the next time of keeping.
         let mut peer = Acknowledged { receive: 202 + KEPT_EVERY_N_PDUS, ..Acknowledged::default() };
         assert_eq!((kept.restore(), kept.store.len(), kept.store.octets()), (2, 0, 0));
-        assert_eq!(keep(&mut kept, b"c").map(|number| peer.order(number)), Ok(Order::Gap));
+        assert_eq!(keep(&mut kept, b"c").map(|number| peer.order(number, 16)), Ok(Order::Gap));
     }
 
     #[test]
@@ -366,7 +454,7 @@ mod tests {
             // None of them, or all and as many as were sent before the next time of keeping.
             for has in [0, unconfirmed + KEPT_EVERY_N_PDUS] {
                 let mut peer = Acknowledged { receive: 230_u8.wrapping_add(has), ..Acknowledged::default() };
-                let order = peer.order(fresh());
+                let order = peer.order(fresh(), WINDOW);
                 assert!(matches!(order, Order::Next | Order::Gap), "{unconfirmed}, {has}: {order:?}");
             }
         }
@@ -375,9 +463,76 @@ mod tests {
     #[test]
     fn repetitions_and_gaps_by_their_numbers() {
         let mut nsapi = Acknowledged { receive: 255, ..Acknowledged::default() };
-        assert_eq!([255, 255, 0, 130, 128].map(|number| nsapi.order(number)), {
+        assert_eq!([255, 255, 0, 130, 128].map(|number| nsapi.order(number, 16)), {
             [Order::Next, Order::Repeated, Order::Next, Order::Repeated, Order::Gap]
         });
         assert_eq!(nsapi.receive_number(), 129);
+    }
+
+    #[test]
+    fn of_a_long_window_all_that_come_again_are_repetitions() {
+        for unconfirmed in [1, 127, 128, 200, 255_u8] {
+            let mut nsapi = Acknowledged { receive: 7, ..Acknowledged::default() };
+            nsapi.link_anew();
+            let first = 7_u8.wrapping_sub(unconfirmed);
+            for n in 0..unconfirmed {
+                assert_eq!(nsapi.order(first.wrapping_add(n), 255), Order::Repeated, "{n} of {unconfirmed}");
+            }
+            assert_eq!([7, 8].map(|number| nsapi.order(number, 255)), [Order::Next; 2], "{unconfirmed}");
+        }
+        // k says how many can come again.
+        let mut nsapi = Acknowledged { receive: 0, ..Acknowledged::default() };
+        assert_eq!((nsapi.order(57, 200), nsapi.receive_number()), (Order::Repeated, 0));
+        nsapi.link_anew();
+        assert_eq!((nsapi.order(55, 200), nsapi.receive_number()), (Order::Gap, 56));
+        nsapi.link_anew();
+        // After a restart of this end it does not know how many it has taken.
+        let mut nsapi = Acknowledged { receive: 100, ..Acknowledged::default() };
+        let _ = nsapi.restore();
+        assert_eq!([110, 111].map(|number| nsapi.order(number, 255)), [Order::Gap, Order::Next]);
+        let mut nsapi = Acknowledged { receive: 100, ..Acknowledged::default() };
+        let _ = nsapi.restore();
+        assert_eq!([98, 99, 100].map(|number| nsapi.order(number, 255)), {
+            [Order::Repeated, Order::Repeated, Order::Next]
+        });
+        let mut nsapi = Acknowledged { receive: 56, ..Acknowledged::default() };
+        // What the update says that this end has, the peer leaves out.
+        assert_eq!([50, 51, 56, 57].map(|number| nsapi.order(number, 200)), {
+            [Order::Repeated, Order::Repeated, Order::Next, Order::Next]
+        });
+    }
+
+    /// Whatever the peer has of those that were sent, it takes what comes after a restart for new once it is told.
+    #[test]
+    fn after_a_restart_the_peer_of_a_long_window_is_told_that_numbers_were_passed_over() {
+        for unconfirmed in [0, 1, 95, 96, 191, 224, 255_u8] {
+            let mut kept = sending(230);
+            (0..unconfirmed).for_each(|_| kept.store.push(b"a"));
+            while kept.store.has_waiting() {
+                kept.store.hand(1);
+            }
+            assert_eq!(kept.restore(), usize::from(unconfirmed));
+            assert!(!kept.must_tell(WINDOW), "it goes by numbers");
+            for has in 0..=u8::MAX.min(unconfirmed.saturating_add(KEPT_EVERY_N_PDUS)) {
+                let mut kept = kept.clone();
+                let number = keep(&mut kept, b"b").unwrap();
+                assert!(kept.must_tell(255));
+                let mut peer = Acknowledged { receive: 230_u8.wrapping_add(has), ..Acknowledged::default() };
+                let before = kept.tell();
+                let _ = peer.order(before, 255);
+                assert!(!kept.must_tell(255));
+                assert_eq!(number.wrapping_sub(before), 2);
+                let order = peer.order(number, 255);
+                assert!(matches!(order, Order::Next | Order::Gap), "{unconfirmed}, {has}: {order:?}");
+                assert_eq!(peer.order(number.wrapping_add(1), 255), Order::Next);
+                // A link that ends before the peer has anything of it has told nothing.
+                kept.link_anew();
+                assert!(kept.must_tell(255));
+                let _ = kept.tell();
+                kept.confirmed();
+                kept.link_anew();
+                assert!(!kept.must_tell(255));
+            }
+        }
     }
 }

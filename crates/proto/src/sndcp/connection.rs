@@ -27,7 +27,7 @@ mod xid;
 pub use counted::Counted;
 pub use sending::{Taken, Whole};
 
-use super::acknowledged::{Acknowledged, AcknowledgedLimits, Cutting, Joined, Order, segments};
+use super::acknowledged::{Acknowledged, AcknowledgedLimits, Cutting, Joined, NOTHING, Order, segments};
 use super::compression::{
     Buffer, COMPRESSED_MAX, CompressionConfig, Compressions, Packed, Serving, Terms, Way,
 };
@@ -35,6 +35,7 @@ use super::{N_PDU_MAX, NPdu};
 use crate::about::About as _;
 use crate::few::Few;
 use crate::llc::LlcRole;
+use crate::llc::abm::{Abm, Windows};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::trace::{Category, Level};
@@ -61,6 +62,35 @@ pub struct Setting<'a> {
     pub whose: Option<Imsi>,
     /// N201-I of the SAPI, in octets.
     pub n201_i: u16,
+    /// Its link in acknowledged mode.
+    pub link: LinkView,
+}
+
+/// What SNDCP has to know of a link in acknowledged mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkView {
+    /// k of what this end sends, in I frames; 0 without a link.
+    pub k_sent: u8,
+    /// k of what it receives.
+    pub k_received: u8,
+    /// What may wait beyond the limits of a link with a short window, in frames.
+    pub beyond: u16,
+}
+
+impl Setting<'_> {
+    /// What may wait on its link now.
+    const fn limits(&self) -> AcknowledgedLimits {
+        self.config.limits.beyond(self.link.beyond)
+    }
+}
+
+impl LinkView {
+    /// Of this link.
+    #[must_use]
+    pub fn of(abm: &Abm) -> Self {
+        let &Windows { k_sent, k_received, .. } = abm.windows();
+        Self { k_sent, k_received, beyond: abm.beyond() }
+    }
 }
 
 /// What SNDCP gives to LLC, to session management and to the layer above.
@@ -482,7 +512,7 @@ impl Sndcp {
         drop(frame);
         let whole = match joined {
             Ok(None) => return,
-            Ok(Some(joined)) => self.whole(cx, setting.whose, (sapi, header.nsapi), &joined),
+            Ok(Some(joined)) => self.whole(cx, setting, (sapi, header.nsapi), &joined),
             Err(drop) => Err(drop),
         };
         match whole {
@@ -500,7 +530,7 @@ impl Sndcp {
     fn whole(
         &mut self,
         cx: &mut Context<'_>,
-        whose: Option<Imsi>,
+        setting: &Setting<'_>,
         (sapi, nsapi): (Sapi, Nsapi),
         joined: &Joined,
     ) -> Result<Option<NPdu>, Drop> {
@@ -510,9 +540,9 @@ impl Sndcp {
         compressions.restore(way, joined.compression, &joined.octets, &mut frame)?;
         self.counted.received(frame.len(), joined.octets.len());
         let acknowledged = self.acknowledged(nsapi).ok_or(Drop::SndcpUnknownNsapi)?;
-        match acknowledged.order(joined.number) {
+        match acknowledged.order(joined.number, setting.link.k_received) {
             Order::Repeated => return Ok(None),
-            Order::Gap => cx.drop_of(Drop::SndcpGap, whose),
+            Order::Gap => cx.drop_of(Drop::SndcpGap, setting.whose),
             Order::Next => {}
         }
         Ok(Some(NPdu::plain(nsapi, frame)))

@@ -17,7 +17,7 @@ mod store;
 pub mod v42bis;
 
 pub use acknowledged::{AcknowledgedLimits, KEPT_EVERY_N_PDUS};
-pub use connection::{Counted, Setting, Sndcp, SndcpConfig, SndcpOutput, Taken, Whole};
+pub use connection::{Counted, LinkView, Setting, Sndcp, SndcpConfig, SndcpOutput, Taken, Whole};
 pub use entity::{NPdu, Receiver, SndcpNsapi, answer_xid, receive};
 pub use reassembly::{Reassembler, ReassemblyKey};
 pub use store::WINDOW;

@@ -10,7 +10,8 @@ use gannet_wire::sndcp::DATA_FIRST_LEN;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// N-PDUs of one NSAPI that are unconfirmed at most: half of what their numbers tell apart, less one.
+/// N-PDUs of one NSAPI that LLC has or has had at most, and that are unconfirmed, where a number alone is to tell a repetition
+/// from a new one: half of what numbers tell apart, less one.
 pub const WINDOW: u8 = 127;
 
 /// Octets of memory that an empty store may keep.
@@ -25,8 +26,8 @@ pub(super) struct Store {
     segments: u16,
     /// The number of the first.
     oldest: u8,
-    /// How many there are.
-    count: u8,
+    /// How many there are. Of those that wait some may have the numbers of others again.
+    count: u16,
     /// LLC has so many of them, or has had.
     handed: u8,
     /// The peer has said that it has so many of them, while LLC goes on with what it has of these.
@@ -57,12 +58,17 @@ impl Store {
 
     /// N-PDUs in it that the peer has not confirmed.
     pub(super) const fn len(&self) -> usize {
-        (self.count - self.received) as usize
+        (self.count - self.received as u16) as usize
     }
 
     /// The same, and those that LLC alone has not confirmed.
-    pub(super) const fn len_with_llc(&self) -> u8 {
+    pub(super) const fn len_with_llc(&self) -> u16 {
         self.count
+    }
+
+    /// N-PDUs that LLC has, or has had: the peer may have them.
+    pub(super) const fn handed(&self) -> u8 {
+        self.handed
     }
 
     /// Octets of all, those that LLC alone has not confirmed included.
@@ -82,7 +88,8 @@ impl Store {
 
     /// The number of the next N-PDU.
     pub(super) const fn next_number(&self) -> u8 {
-        self.oldest.wrapping_add(self.count)
+        let [number, _] = self.count.to_le_bytes();
+        self.oldest.wrapping_add(number)
     }
 
     /// The number of the first that LLC does not have.
@@ -92,7 +99,7 @@ impl Store {
 
     /// Does any wait for LLC?
     pub(super) const fn has_waiting(&self) -> bool {
-        self.handed < self.count
+        (self.handed as u16) < self.count
     }
 
     /// Puts an N-PDU at the end, which waits.
@@ -135,14 +142,18 @@ impl Store {
         }
     }
 
-    /// Those that wait first and were lost with LLC are passed over: nothing of them goes out.
-    pub(super) fn pass_lost(&mut self, confirmed: impl FnMut(Run)) {
-        if self.waiting().is_some_and(|octets| octets.iter().all(|piece| piece.is_empty())) {
-            while self.waiting().is_some_and(|octets| octets.iter().all(|piece| piece.is_empty())) {
-                self.hand(0);
-            }
+    /// Those that wait first and were lost with LLC are passed over: nothing of them goes out. True where there are any.
+    pub(super) fn pass_lost(&mut self, confirmed: impl FnMut(Run)) -> bool {
+        let is_lost =
+            |store: &Self| store.waiting().is_some_and(|octets| octets.iter().all(|piece| piece.is_empty()));
+        let was_lost = is_lost(self);
+        while is_lost(self) && self.handed < u8::MAX {
+            self.hand(0);
+        }
+        if was_lost {
             self.settle(confirmed);
         }
+        was_lost
     }
 
     /// May LLC alone keep the first that waits? Nothing that stands here is before it.
@@ -175,7 +186,7 @@ impl Store {
         let headers = u32::from(count) * u32::try_from(DATA_FIRST_LEN).unwrap_or(0);
         self.octets = self.octets.saturating_sub(octets.saturating_sub(headers));
         self.segments = self.segments.saturating_sub(count.into());
-        self.count -= count;
+        self.count -= u16::from(count);
         self.handed -= count;
         self.received -= known;
         self.oldest = self.oldest.wrapping_add(count);
@@ -225,7 +236,7 @@ impl Store {
         if usize::from(count) > self.len() {
             return None;
         }
-        self.received += count;
+        self.received = self.received.checked_add(count)?;
         self.pass_received();
         Some((first, count))
     }
@@ -245,11 +256,12 @@ impl Store {
         }
         let (old, here) = (core::mem::take(&mut self.kept), core::mem::take(&mut self.here));
         let (mut old, mut start, mut lost) = (old.into_iter().peekable(), 0, 0);
-        let oldest = self.oldest;
-        let mut units = units.filter(|(of, _)| of.wrapping_sub(oldest) <= WINDOW).peekable();
-        for place in 0..self.count {
+        let (oldest, handed) = (self.oldest, self.handed);
+        let mut units = units.filter(|(of, _)| of.wrapping_sub(oldest) < handed).peekable();
+        for at in 0..self.count {
+            let [place, _] = at.to_le_bytes();
             let number = self.oldest.wrapping_add(place);
-            let is_back = (first..self.handed).contains(&place);
+            let is_back = (u16::from(first)..u16::from(handed)).contains(&at);
             if let Some(mut kept) = old.next_if(|kept| kept.number == number) {
                 let octets = here.get(start..start + usize::from(kept.len)).unwrap_or_default();
                 start += usize::from(kept.len);

@@ -10,3 +10,4 @@ mod names;
 mod rules;
 mod tcp;
 mod transfers;
+mod windows;

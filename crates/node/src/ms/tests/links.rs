@@ -314,6 +314,56 @@ fn what_is_too_much_is_held_back_before_it_is_dropped_by_name() {
 }
 
 #[test]
+fn what_all_mobiles_have_unconfirmed_is_bounded_and_the_rest_is_dropped_by_name() {
+    let mut net = Net::new(2, CompressionConfig::default());
+    net.bench.ms.config.unconfirmed_octets_max = 10_000;
+    net.set_cut(true);
+    (0..12).for_each(|number| net.bench.packet(0, &packet(number)));
+    assert_eq!((net.bench.ms.unconfirmed_octets(), net.dropped(Drop::MsUnconfirmedFull)), (9 * 1020, 3));
+    net.set_cut(false);
+    net.run(Duration::from_secs(60));
+    assert_eq!((numbers(net.received.iter()), net.bench.ms.unconfirmed_octets()), ((0..9).collect(), 0));
+    (12..15).for_each(|number| net.bench.packet(0, &packet(number)));
+    net.run(Duration::from_secs(1));
+    assert_eq!((net.received.len(), net.dropped(Drop::MsUnconfirmedFull)), (12, 3));
+    net.assert_at_rest();
+}
+
+/// Octets of the most that were unconfirmed, and of all that were given in ten seconds, on a path of 200 ms.
+fn long_window(unconfirmed_octets_max: usize) -> (usize, u16) {
+    let links = |links: &mut LinksConfig| {
+        links.of_mut(Sapi::DATA3).unwrap().k = Some((255, 255));
+    };
+    let mut net = Net::chosen(2, CompressionConfig::default(), links);
+    links(&mut net.config.links);
+    net.bench.ms.config.unconfirmed_octets_max = unconfirmed_octets_max;
+    net.run(Duration::from_secs(3));
+    assert!(net.sndcp.is_established(Sapi::DATA3));
+    let (mut most, mut given) = (0, 0);
+    for _ in 0..1000 {
+        while !net.is_held_back() {
+            net.bench.packet(0, &packet(given));
+            given += 1;
+        }
+        most = most.max(net.bench.ms.unconfirmed_octets());
+        net.run(Duration::from_millis(10));
+    }
+    net.run(Duration::from_secs(5));
+    assert_eq!(numbers(net.received.iter()), (0..given).collect::<Vec<_>>());
+    net.assert_at_rest();
+    (most / 1020, given)
+}
+
+#[test]
+fn a_long_path_takes_a_long_window_before_the_mobile_is_held_back() {
+    let (most, given) = long_window(128 << 20);
+    assert!((255..=271).contains(&most), "32, and as many as k has above 16: {most}");
+    assert!(given > 6000, "{given}: 50 round trips of up to 255");
+    let (most, _) = long_window(200_000);
+    assert!((90..=110).contains(&most), "beyond half of what the node has nobody has more than 32: {most}");
+}
+
+#[test]
 fn a_dead_link_is_told_and_established_again_under_the_same_numbers() {
     let mut net = Net::new(2, compressing());
     net.upload(0..10);

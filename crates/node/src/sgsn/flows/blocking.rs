@@ -73,7 +73,7 @@ fn waits_for_confirmation(config: &SgsnConfig, allowance: Allowance, mobile: &Mo
     mobile.sndcp().is_some_and(|sndcp| {
         let waiting = sndcp.unconfirmed_octets_of(nsapi);
         let is_too_much = waiting > 0 && !allowance.takes(waiting, N_PDU_MAX);
-        sndcp.is_acknowledged(nsapi) && (is_too_much || !sndcp.has_room(limits, nsapi))
+        sndcp.is_acknowledged(nsapi) && (is_too_much || !sndcp.has_room(limits, &mobile.llc, nsapi))
     })
 }
 
@@ -111,7 +111,7 @@ impl Sgsn {
     /// and nothing of its flow is served until it may.
     pub(super) fn next_served(&mut self, now: Instant) -> Option<Served<Frame>> {
         let allowance = self.allowance();
-        let is_ample = allowance.is_ample(self.config.user_plane.sndcp.limits.octets_max);
+        let is_ample = allowance.is_ample(self.config.user_plane.sndcp.limits.of_window(u8::MAX).octets_max);
         let Self { flows: Some(flows), contexts, mobiles, .. } = self else { return None };
         let Flows { queues, starved, node_full: false, .. } = flows else { return None };
         queues.dequeue_where(now, |flow, octets| {

@@ -102,6 +102,7 @@ impl Abm {
             // One that was overtaken says nothing new.
             return ahead >= MODULUS - OVERTAKEN_MAX;
         }
+        self.depth.used(self.units.len());
         let shortest = self.round_trip.shortest();
         let soonest = self.overtaken.map(|overtaken| overtaken.patience).or(shortest);
         let mut shown = Shown::nothing(cx.now, shortest, soonest);
@@ -115,6 +116,8 @@ impl Abm {
             self.round_trip.measured(took);
             let (places, k) = ((order, self.order), self.windows.k_sent);
             self.flight.measured(places, took, k, &mut self.round_trip);
+            let trips = self.round_trip.shortest().zip(self.round_trip.mean());
+            self.depth.follow(cx.now, k, trips);
         }
         if is_answered && self.is_requested {
             self.is_requested = false;

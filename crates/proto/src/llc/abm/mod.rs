@@ -44,6 +44,7 @@
 mod acknowledge;
 mod config;
 mod connection;
+mod depth;
 mod flight;
 mod receive;
 mod round_trip;
@@ -52,11 +53,13 @@ mod units;
 
 pub use config::{ABM_SAPIS, LinkConfig, LinksConfig, Shared, place_of};
 pub use connection::Unnumbered;
+pub use depth::K_LEAST;
 pub use receive::Received;
 pub use units::ReturnedUnits;
 
 use super::cipher::{Ciphering, i_input};
 use super::{LlcOutput, LlcRole, nine_bits};
+use depth::Depth;
 use flight::Flight;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -377,6 +380,9 @@ pub struct Abm {
     answered: Option<[u8; FCS_LEN]>,
     round_trip: RoundTrip,
     flight: Flight,
+    /// It is found anew wherever the mobile goes.
+    #[serde(skip)]
+    depth: Depth,
     /// When T200 or T201 runs out.
     expires: Instant,
     /// Since when V(A) stands, and the place of the last I frame that was sent before.
@@ -424,6 +430,7 @@ impl Abm {
             answered: None,
             round_trip: RoundTrip::default(),
             flight: Flight::default(),
+            depth: Depth::default(),
             expires: NEVER,
             standing_since: Instant::ZERO,
             standing_order: 0,
@@ -460,6 +467,12 @@ impl Abm {
     #[must_use]
     pub fn retransmissions(&self) -> u32 {
         self.order.wrapping_sub(self.acknowledged.wrapping_add(self.sent.into()))
+    }
+
+    /// Units that layer 3 may have unconfirmed beyond those of a link with the window of clause 8.9, table 9, as the path holds them.
+    #[must_use]
+    pub const fn beyond(&self) -> u16 {
+        self.depth.beyond()
     }
 
     /// Units that it would take now.
@@ -564,8 +577,8 @@ impl Abm {
         let cleared = Self::new(self.options, self.windows);
         let information = core::mem::take(&mut self.information);
         let (is_asked_for, is_busy) = (self.is_asked_for, self.is_busy);
-        let (answered, round_trip) = (self.answered, self.round_trip);
-        *self = Self { state, information, is_asked_for, is_busy, answered, round_trip, ..cleared };
+        let (answered, round_trip, depth) = (self.answered, self.round_trip, self.depth);
+        *self = Self { state, information, is_asked_for, is_busy, answered, round_trip, depth, ..cleared };
     }
 }
 

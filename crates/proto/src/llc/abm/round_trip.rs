@@ -46,6 +46,11 @@ impl RoundTrip {
         (self.shortest_us != 0).then(|| Duration::from_micros(self.shortest_us.into()))
     }
 
+    /// The mean of late.
+    pub(super) fn mean(self) -> Option<Duration> {
+        (self.mean_us != 0).then(|| Duration::from_micros(self.mean_us.into()))
+    }
+
     /// The path is another one than it was when the shortest was found.
     pub(super) fn set_shortest(&mut self, took: Duration) {
         let Duration(ns) = took;

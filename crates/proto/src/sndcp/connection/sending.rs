@@ -1,8 +1,8 @@
 //! N-PDUs on their way to LLC, and what comes back: their confirmation, or they themselves (04.65 clauses 6.3 and 6.7 [44.065]).
 
 use super::{
-    Buffer, COMPRESSED_MAX, Cutting, Frame, LinkState, N_PDU_MAX, Outputs, Packed, Sap, Setting, Sndcp,
-    SndcpOutput, Way, segments,
+    Buffer, COMPRESSED_MAX, Cutting, Frame, LinkState, N_PDU_MAX, NOTHING, Outputs, Packed, Sap, Setting,
+    Sndcp, SndcpOutput, Way, segments,
 };
 use crate::about::About as _;
 use crate::llc::{Confirmed, ReturnedUnits};
@@ -35,6 +35,9 @@ impl Reference {
         Self { nsapi: Nsapi(nsapi), number, alone: value & Self::ALONE != 0 }
     }
 }
+
+/// The reference of what is no N-PDU of any NSAPI.
+const OF_NOTHING: u32 = Reference { nsapi: Nsapi(0), number: 0, alone: false }.value();
 
 /// An N-PDU that was taken.
 #[derive(Debug)]
@@ -85,11 +88,14 @@ impl Sndcp {
         let sapi = served.sapi;
         let acknowledged = served.acknowledged.as_mut().ok_or(Drop::SndcpUnknownNsapi)?;
         let octets = frame.len();
-        let number = acknowledged.next(&setting.config.limits, octets)?;
+        let limits = setting.limits();
+        let number = acknowledged.next(&limits, octets)?;
         let cutting = Cutting { nsapi, number, compression: Compression::NONE, n201_i: setting.n201_i };
         let goes_now = !acknowledged.store.has_waiting()
             && !acknowledged.suspended
-            && acknowledged.store.segments() + of_others < setting.config.limits.segments_max
+            && acknowledged.may_hand(setting.link.k_sent)
+            && !acknowledged.must_tell(setting.link.k_sent)
+            && acknowledged.store.segments() + of_others < limits.segments_max
             && cutting.is_whole(octets)
             && self.saps.find(|sap| sap.sapi == sapi).is_some_and(Sap::is_plain_and_established)
             && frame.headroom() >= DATA_FIRST_LEN;
@@ -125,7 +131,9 @@ impl Sndcp {
         } else {
             (0..count).try_for_each(|n| store.confirm(number.wrapping_add(n), &mut tell))
         };
-        if known.is_none() {
+        if known.is_some() {
+            acknowledged.confirmed();
+        } else {
             cx.drop_of(Drop::SndcpUnexpected, setting.whose);
         }
         if self.has_waiting(sapi) {
@@ -204,10 +212,11 @@ impl Sndcp {
         if !self.is_established(sapi) {
             return;
         }
+        let limits = setting.limits();
         loop {
             let mut went = false;
             for place in 0..self.served.len() {
-                went |= self.at_llc(sapi) < setting.config.limits.segments_max
+                went |= self.at_llc(sapi) < limits.segments_max
                     && self.hand(cx, setting, (sapi, place), out).is_some();
             }
             if !went {
@@ -248,8 +257,21 @@ impl Sndcp {
         let served = self.served.get_mut(place).filter(|served| served.sapi == sapi)?;
         let (nsapi, n201_i) = (served.nsapi, setting.n201_i);
         let acknowledged = served.acknowledged.as_mut().filter(|acknowledged| !acknowledged.suspended)?;
+        let confirmed = |(number, count)| out.push(SndcpOutput::Confirmed { nsapi, number, count });
+        if acknowledged.store.pass_lost(confirmed) {
+            acknowledged.pass_over();
+        }
+        if !acknowledged.may_hand(setting.link.k_sent) {
+            return None;
+        }
+        if acknowledged.store.has_waiting() && acknowledged.must_tell(setting.link.k_sent) {
+            let frame = cx.frames.copy_of(&NOTHING)?;
+            let number = acknowledged.tell();
+            let cutting = Cutting { nsapi, number, compression: Compression::NONE, n201_i };
+            let give = |frame| out.push(SndcpOutput::Data { sapi, reference: OF_NOTHING, frame });
+            cutting.send(cx, frame, give).ok()?;
+        }
         let store = &mut acknowledged.store;
-        store.pass_lost(|(number, count)| out.push(SndcpOutput::Confirmed { nsapi, number, count }));
         let n_pdu = store.waiting()?;
         let is_plain = sap.compressions.is_empty();
         // What was compressed must be sent: that there are frames enough is certain before.

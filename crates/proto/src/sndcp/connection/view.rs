@@ -1,6 +1,8 @@
 //! What others may see of SNDCP.
 
 use super::{Acknowledged, AcknowledgedLimits, Compressions, Counted, LinkState, N_PDU_MAX, Served, Sndcp};
+use crate::llc::LlcContext;
+use crate::llc::abm::Abm;
 use gannet_machine::prefetch::Prefetch;
 use gannet_wire::id::{Nsapi, Sapi};
 
@@ -78,10 +80,17 @@ impl Sndcp {
         self.acknowledged_of(nsapi).is_some()
     }
 
-    /// Would [`Sndcp::data_request`] keep one more N-PDU of any length now?
+    /// Would [`Sndcp::data_request`] keep one more N-PDU of any length now, over the links of this LLC?
     #[must_use]
-    pub fn has_room(&self, limits: &AcknowledgedLimits, nsapi: Nsapi) -> bool {
-        self.acknowledged_of(nsapi).is_some_and(|acknowledged| acknowledged.has_room(limits, N_PDU_MAX))
+    pub fn has_room(&self, limits: &AcknowledgedLimits, llc: &LlcContext, nsapi: Nsapi) -> bool {
+        let limits = limits.beyond(self.beyond(llc, nsapi));
+        self.acknowledged_of(nsapi).is_some_and(|acknowledged| acknowledged.has_room(&limits, N_PDU_MAX))
+    }
+
+    /// N-PDUs of an NSAPI that may be unconfirmed beyond those of a link with a short window, as the path of its link holds them.
+    #[must_use]
+    pub fn beyond(&self, llc: &LlcContext, nsapi: Nsapi) -> u16 {
+        self.sapi_of(nsapi).and_then(|sapi| llc.abm(sapi)).map_or(0, Abm::beyond)
     }
 
     /// N-PDUs of an NSAPI that wait for the peer's confirmation.

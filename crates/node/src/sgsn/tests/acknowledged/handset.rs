@@ -199,7 +199,7 @@ impl Handset {
         while let Some((nsapi, n_pdu)) = self.to_gn.pop_front() {
             if !self.sndcp.is_acknowledged(nsapi) {
                 self.send_up_bare(nsapi, &n_pdu);
-            } else if self.sndcp.has_room(&self.config.sndcp.limits, nsapi) {
+            } else if self.sndcp.has_room(&self.config.sndcp.limits, &self.bench.phones[0].llc, nsapi) {
                 self.with(|plane, cx| {
                     let n_pdu = cx.frames.copy_of(&n_pdu).unwrap();
                     plane.data_request(cx, nsapi, n_pdu).unwrap();
