@@ -3,7 +3,7 @@
 //! The mobile has two bearers of Ethernet, the first of which it prefers. During a download the first is pulled out, and comes
 //! back later: once the old bearer is gone before the new one is used, once both are there.
 
-use super::bed::{Bed, Through};
+use super::bed::{Bed, Processes, Through};
 use super::configs::{BEARERS, Mode, Parameters};
 use super::line::{Conditions, Kind};
 use super::probe::{CONGESTION, Download};
@@ -89,7 +89,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let stop = testbed::begin("bearer-change", &PROGRAMS)?;
     let kinds = [Kind::Ethernet; 2];
     let mut bed = Bed::new("change", &options.out, &kinds, Conditions::NONE)?;
-    let nodes = bed.start_nodes(&Parameters::fitting(), &stop)?;
+    let nodes = bed.start_nodes((&Parameters::fitting(), Processes::Four), &stop)?;
     let mut all: Vec<Measured> = Vec::new();
     for mode in Mode::BOTH {
         let none = || Samples::NONE;
