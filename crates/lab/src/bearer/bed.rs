@@ -166,6 +166,17 @@ impl Bed {
         self.lines.iter_mut().filter_map(|line| line.emulated.take()).map(Emulated::end).collect()
     }
 
+    /// Pulls the cable of this bearer out at both ends, or plugs it in again.
+    ///
+    /// # Errors
+    /// What the machine does not permit.
+    pub fn plug(&self, device: &str, is_in: bool) -> Result<(), String> {
+        let state = if is_in { "up" } else { "down" };
+        let line = self.lines.iter().find(|line| line.device == device && line.kind.is_emulated());
+        let middle = &line.ok_or_else(|| format!("{device} has no cable that can be pulled out"))?.middle;
+        ENDS.iter().try_for_each(|end| middle.ip(&["link", "set", end, state]).map_err(text))
+    }
+
     /// The devices of the bearers, at both ends.
     fn bearers(&self) -> Vec<&'static str> {
         self.lines.iter().map(|line| line.device).collect()

@@ -2,6 +2,7 @@
 //! <https://www.wireguard.com/xplatform/>).
 
 use super::text;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -32,12 +33,14 @@ pub struct End {
     configuration: String,
 }
 
-/// Both ends, by their addresses on the bearer and inside.
+/// Both ends, by their addresses on the bearer and inside. No two pairs of this process have the same names.
 pub fn ends(near: (&str, &str), far: (&str, &str)) -> [End; 2] {
+    static PAIRS: AtomicU32 = AtomicU32::new(0);
+    let pair = PAIRS.fetch_add(1, Relaxed);
     let [own, other] = KEYS;
     let end =
         |letter, [private, _]: [&str; 2], [_, public]: [&str; 2], (address, inside): (&str, &str)| End {
-            device: format!("wg{}{letter}", std::process::id()),
+            device: format!("wg{}{letter}{pair}", std::process::id()),
             configuration: format!(
                 "set=1\nprivate_key={private}\nlisten_port={PORT}\nreplace_peers=true\npublic_key={public}\n\
              endpoint={address}:{PORT}\nreplace_allowed_ips=true\nallowed_ip={inside}/32\n\n"
@@ -83,7 +86,8 @@ mod tests {
     #[test]
     fn each_end_knows_the_other() {
         let [near, far] = ends(("192.0.2.1", "198.51.100.1"), ("192.0.2.2", "198.51.100.2"));
-        assert_ne!(near.device, far.device);
+        let [another, _] = ends(("192.0.2.1", "198.51.100.1"), ("192.0.2.2", "198.51.100.2"));
+        assert!(near.device != far.device && near.device != another.device);
         assert!(near.device.len() < 16, "a name of a device has at most 15 characters");
         let has = |end: &End, line: &str| end.configuration.lines().any(|other| other == line);
         assert!(has(&near, "endpoint=192.0.2.2:51820") && has(&near, "allowed_ip=198.51.100.2/32"));
