@@ -5,13 +5,15 @@ mod account;
 mod traffic;
 
 use super::bed::{Bed, Nodes};
-use super::configs::{BEARERS, Mode, Parameters};
+use super::configs::{BEARERS, GGSN_DEVICE, Mode, Parameters};
 use super::line::{Conditions, Kind};
 use super::text;
 use crate::report::{Options, Report, Size};
+use crate::settings::Changed;
 use crate::testbed;
 use account::{Named, Run, Spent};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use traffic::{Flow, Traffic};
 
@@ -25,6 +27,12 @@ const ASK_EVERY: Duration = Duration::from_millis(100);
 /// What is under way when nobody sends any more has this long.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The longest receive buffer that a socket may have, and what the host's has.
+const RECEIVE_BUFFERS: &str = "/proc/sys/net/core/rmem_max";
+const BUFFER_OCTETS: usize = 8 << 20;
+/// Packets that wait before the GGSN's device: what all contexts get in two seconds.
+const DEVICE_QUEUE: &str = "4000";
 
 /// How long there is traffic.
 const fn lasting(size: Size) -> Duration {
@@ -41,10 +49,13 @@ const fn lasting(size: Size) -> Duration {
 /// A sentence for the person: this machine cannot do it, or a program has ended.
 pub fn run(options: &Options) -> Result<Report, String> {
     let stop = testbed::begin("bearer-crowd", &PROGRAMS)?;
+    // The host is to lose nothing of what comes at once after a change.
+    let _buffers = Changed::make(Path::new(RECEIVE_BUFFERS), &BUFFER_OCTETS.to_string());
     let mut bed = Bed::new("crowd", &options.out, &[Kind::Ethernet; 2], Conditions::NONE)?;
     let begun = Instant::now();
     let (nodes, devices) = bed.start_crowd((&Parameters::fitting(), MOBILES), &stop)?;
     let attached = begun.elapsed();
+    bed.network().ip(&["link", "set", GGSN_DEVICE, "txqueuelen", DEVICE_QUEUE]).map_err(text)?;
     let flows = flows(&devices)?;
     let lasting = lasting(options.size);
     if options.progress {
@@ -55,7 +66,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
         (bed.phone().name(), bed.network().name()),
         Mode::Unacknowledged.host(),
         &flows,
-        PERIOD,
+        (PERIOD, BUFFER_OCTETS),
     )?;
     let measured = Instant::now();
     go_on(&mut bed, &traffic, lasting / 2, &stop)?;

@@ -23,8 +23,6 @@ const ANSWER_PORT: u16 = 7001;
 const HOST_PORT: u16 = 7002;
 /// Receivers look so often whether they are to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Octets of the receivers' buffers, as far as the machine permits.
-const BUFFER_OCTETS: usize = 4 << 20;
 
 /// A context with its device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +126,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Starts it between the namespaces of these names.
+    /// Starts it between the namespaces of these names. Receivers have buffers of so many octets, as far as the machine permits.
     ///
     /// # Errors
     /// What the operating system says.
@@ -136,15 +134,15 @@ impl Traffic {
         (phone, network): (&str, &str),
         host: &str,
         flows: &[Flow],
-        period: Duration,
+        (period, buffer): (Duration, usize),
     ) -> Result<Self, String> {
         let over = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
         let [sent, received] = &over;
         let count = flows.len();
         // Receivers are there before anything is sent.
-        let at_mobiles = inside(phone, move || receiver((Ipv4Addr::UNSPECIFIED, ANSWER_PORT)))?;
+        let at_mobiles = inside(phone, move || receiver((Ipv4Addr::UNSPECIFIED, ANSWER_PORT), buffer))?;
         let address: Ipv4Addr = host.parse().map_err(text)?;
-        let at_host = inside(network, move || receiver((address, HOST_PORT)))?;
+        let at_host = inside(network, move || receiver((address, HOST_PORT), buffer))?;
         let senders = flows.to_vec();
         let sockets = inside(phone, move || senders.iter().map(sender).collect::<Result<Vec<_>, String>>())?;
         let (stop, until) = (Arc::clone(received), Arc::clone(received));
@@ -192,9 +190,9 @@ fn inside<T: Send + 'static>(
     }))
 }
 
-fn receiver(address: (Ipv4Addr, u16)) -> Result<UdpSocket, String> {
+fn receiver(address: (Ipv4Addr, u16), buffer: usize) -> Result<UdpSocket, String> {
     let socket = UdpSocket::bind(address).map_err(|error| format!("{}:{}: {error}", address.0, address.1))?;
-    SockRef::from(&socket).set_recv_buffer_size(BUFFER_OCTETS).map_err(text)?;
+    SockRef::from(&socket).set_recv_buffer_size(buffer).map_err(text)?;
     socket.set_read_timeout(Some(LOOK_EVERY)).map_err(text)?;
     Ok(socket)
 }

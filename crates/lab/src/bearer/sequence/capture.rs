@@ -2,8 +2,9 @@
 
 use super::numbers::Sequence;
 use core::net::Ipv4Addr;
+use core::ops::Range;
 use gannet_machine::time::Instant;
-use gannet_wire::adaptation::{ETHERTYPE, Pdu};
+use gannet_wire::adaptation::{ETHERTYPE, HEADER_LEN, Pdu};
 
 /// Octets of a file's header, of a record's and of an Ethernet frame's.
 const FILE_HEADER: usize = 24;
@@ -16,6 +17,8 @@ const NANOSECONDS: u32 = 0xa1b2_3c4d;
 const LINK_ETHERNET: u32 = 1;
 const LINK_IP: u32 = 101;
 const TCP: u8 = 6;
+/// Where the adaptation protocol has the length of what follows its header.
+const LENGTH: Range<usize> = 2..4;
 
 /// A file in memory.
 #[derive(Debug)]
@@ -76,16 +79,25 @@ impl Capture {
     pub fn llc(&self, sender: [u8; 6]) -> Sequence {
         let mut sequence = Sequence::of_frames();
         for (at, frame) in self.packets() {
-            let (Some(header), Some(octets)) = (frame.get(..ETHERNET), frame.get(ETHERNET..)) else {
-                continue;
-            };
-            let Ok(pdu) = Pdu::parse(octets) else { continue };
+            let Some((header, octets)) = frame.split_at_checked(ETHERNET) else { continue };
+            let Some(octets) = kept(octets) else { continue };
+            let Ok(pdu) = Pdu::parse(&octets) else { continue };
             if header.ends_with(&ETHERTYPE.to_be_bytes()) && pdu.header.segment.is_none() {
                 sequence.ll_pdu(at, pdu.payload, header.get(6..12) == Some(&sender[..]));
             }
         }
         sequence
     }
+}
+
+/// A PDU of the adaptation protocol whose length is that of what was kept of it.
+fn kept(octets: &[u8]) -> Option<Vec<u8>> {
+    let mut octets = octets.to_vec();
+    let kept = u16::try_from(octets.len().checked_sub(HEADER_LEN)?).ok()?;
+    let length = octets.get_mut(LENGTH)?;
+    let said = u16::from_be_bytes(length.first_chunk().copied()?);
+    length.copy_from_slice(&said.min(kept).to_be_bytes());
+    Some(octets)
 }
 
 /// Of a packet of TCP over IPv4, what counts here.
@@ -166,6 +178,34 @@ mod tests {
         let octets = capture.tcp(host.into());
         let counts = [Event::Sent, Event::Again, Event::Acknowledged].map(|event| octets.count(event));
         assert_eq!((counts, octets.begins()), ([1, 1, 1], Some(Instant(1_000_000_001))));
+    }
+
+    #[test]
+    fn i_frames_are_read_also_where_their_ends_were_not_kept() {
+        use gannet_wire::adaptation::VERSION;
+        use gannet_wire::id::Sapi;
+        use gannet_wire::llc::{Supervisory, i_header};
+        let (network, mobile) = ([2, 0, 0, 0, 2, 0], [2, 0, 0, 0, 1, 0]);
+        let llc = |from: [u8; 6], numbers| {
+            let mut frame = vec![0xff; 6];
+            frame.extend(from);
+            frame.extend(ETHERTYPE.to_be_bytes());
+            let kind = gannet_wire::adaptation::MessageType::LlPdu.number();
+            // 1492 octets, of which 40 were kept.
+            frame.extend([VERSION << 5 | kind, 0, 0x05, 0xd4, 0xc0, 0, 0, 1]);
+            frame.extend_from_slice(&i_header(true, Sapi::DATA3, false, numbers, &Supervisory::Rr));
+            frame.resize(ETHERNET + HEADER_LEN + 40, 0);
+            frame
+        };
+        let frames = [
+            (1, llc(network, (7, 0))),
+            (2, llc(network, (8, 0))),
+            (3, llc(mobile, (0, 8))),
+            (4, llc(network, (7, 0))),
+        ];
+        let sequence = Capture::read(file(LINK_ETHERNET, &frames)).unwrap().llc(network);
+        let counts = [Event::Sent, Event::Again, Event::Acknowledged].map(|event| sequence.count(event));
+        assert_eq!(counts, [2, 1, 1]);
     }
 
     #[test]

@@ -7,15 +7,20 @@
 //!
 //! Without GPRS the same packets go from `eth0` to `eth0`. All ways are there at once, so that runs of them alternate.
 
-use super::configs::{self, BEARERS, GGSN_DEVICE, Mode, NETWORK, PHONE, Parameters, Set};
+mod ask;
+mod others;
+mod setup;
+
+use super::configs::{self, BEARERS, GGSN_DEVICE, Mode, NETWORK, PHONE, Parameters};
 use super::line::{self, Conditions, ENDS, Emulated, Kind};
-use super::{text, wireguard};
+use super::text;
 use crate::iperf::{self, Carried};
 use crate::link::Account;
 use crate::testbed::{self, Namespace, Process};
 use crate::way::Way;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::collections::BTreeMap;
+use setup::Place;
+pub use setup::{Nodes, Processes, Setup, Through};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -32,15 +37,6 @@ const MACS: [&str; 2] = ["02:00:00:00:01:0", "02:00:00:00:02:0"];
 const OFF: [&str; 10] = ["tso", "off", "gso", "off", "gro", "off", "tx", "off", "tx-udp-segmentation", "off"];
 /// The socket of `gannet ms ctl`.
 const SOCKET: &str = "ms.sock";
-/// The TUN device of a bare hop, at both ends, and its longest packet: that of a context with parameters that fit.
-const HOP_DEVICE: &str = "hop0";
-const HOP_MTU: &str = "1482";
-/// The mobile's end of the bare hops, and the host behind the other.
-const HOP_PHONE: &str = "198.18.3.1";
-const HOP_HOST: &str = "203.0.113.3";
-/// The same of WireGuard.
-const WIREGUARD_PHONE: &str = "198.18.4.1";
-const WIREGUARD_HOST: &str = "203.0.113.4";
 
 /// A line, and where it is emulated.
 #[derive(Debug)]
@@ -182,106 +178,10 @@ impl Bed {
         self.lines.iter().map(|line| line.device).collect()
     }
 
-    /// Starts a bare hop at each end of the first line.
-    ///
-    /// # Errors
-    /// What the machine does not permit.
-    pub fn start_hops(&mut self) -> Result<(), String> {
-        let before = self.processes.len();
-        let [device, _] = BEARERS;
-        let [own, far] = MACS.map(|mac| format!("{mac}0"));
-        for (place, name, far) in [(Place::Phone, "hop-near", &far), (Place::Network, "hop-far", &own)] {
-            let tun = ["tuntap", "add", "dev", HOP_DEVICE, "mode", "tun"];
-            self.at(place).ip(&tun).map_err(text)?;
-            self.at(place).ip(&["link", "set", HOP_DEVICE, "mtu", HOP_MTU]).map_err(text)?;
-            let words = ["lab", "hop", "--tun", HOP_DEVICE, "--device", device, "--far", far];
-            let pid = self.start_own(name, place, &words)?;
-            if place == Place::Phone {
-                self.near.push((Through::Hops, pid));
-            }
-        }
-        self.lead([HOP_DEVICE; 2], [HOP_PHONE, HOP_HOST])?;
-        self.go_first(before)
-    }
-
-    /// Starts wireguard-go at both ends, over UDP on the plain bearer.
-    ///
-    /// # Errors
-    /// What the machine or the program does not permit.
-    pub fn start_wireguard(&mut self) -> Result<(), String> {
-        let ends = wireguard::ends((PHONE, WIREGUARD_PHONE), (NETWORK, WIREGUARD_HOST));
-        let places = [Place::Phone, Place::Network];
-        for (place, end) in places.into_iter().zip(&ends) {
-            let process = self.start(&end.device, place, Path::new("wireguard-go"), &["-f", &end.device])?;
-            if place == Place::Phone {
-                self.near.push((Through::WireGuard, process.pid()));
-            }
-            self.processes.push(process);
-            end.configure(READY_WITHIN)?;
-        }
-        let [near, far] = &ends;
-        self.lead([&near.device, &far.device], [WIREGUARD_PHONE, WIREGUARD_HOST])
-    }
-
-    /// Gives the ends of a way without GPRS their addresses and routes by devices at both ends, and waits until the far one answers.
-    fn lead(&mut self, devices: [&str; 2], [phone, host]: [&str; 2]) -> Result<(), String> {
-        let [near, far] = devices;
-        self.network.ip(&["address", "add", &format!("{host}/32"), "dev", "lo"]).map_err(text)?;
-        self.phone.ip(&["address", "add", &format!("{phone}/32"), "dev", near]).map_err(text)?;
-        for (namespace, device, own, to) in
-            [(&self.phone, near, phone, host), (&self.network, far, host, phone)]
-        {
-            namespace.ip(&["link", "set", device, "up"]).map_err(text)?;
-            let route = ["route", "add", &format!("{to}/32"), "dev", device, "src", own];
-            namespace.ip(&route).map_err(text)?;
-        }
-        let until = Instant::now() + READY_WITHIN;
-        let ping = ["-n", "-c", "1", "-W", "1", host];
-        while !self.phone.run("ping", &ping).map_err(text)?.status.success() {
-            self.check()?;
-            if Instant::now() > until {
-                return Err(format!("{host} does not answer through {near}"));
-            }
-        }
-        Ok(())
-    }
-
     fn start(&self, name: &str, place: Place, program: &Path, arguments: &[&str]) -> Result<Process, String> {
         let mut command = self.at(place).command(program);
         command.args(arguments).current_dir(&self.directory);
         Process::start(name, &mut command, &self.directory.join(format!("{name}.log"))).map_err(text)
-    }
-
-    /// Has tcpdump write what passes a device of the network and its filter, as far as headers go. The file is whole when the process
-    /// has been stopped.
-    ///
-    /// # Errors
-    /// What tcpdump says.
-    pub fn start_capture(&self, device: &str, filter: &str) -> Result<(Process, PathBuf), String> {
-        let name = format!("capture-{device}");
-        let file = self.directory.join(format!("{name}.pcap"));
-        let to = file.to_string_lossy();
-        let options = ["-i", device, "-n", "-s", "128", "-B", "32768", "--immediate-mode", "-Z", "root"];
-        let arguments = [&options[..], &["--time-stamp-precision", "nano", "-w", &to, filter]].concat();
-        let mut process = self.start(&name, Place::Network, Path::new("tcpdump"), &arguments)?;
-        let until = Instant::now() + READY_WITHIN;
-        while !process.last_words().contains("listening on") {
-            process.check().map_err(text)?;
-            if Instant::now() > until {
-                return Err(format!("tcpdump does not listen on {device}"));
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-        Ok((process, file))
-    }
-
-    /// The Ethernet address of the access point on the first line.
-    ///
-    /// # Errors
-    /// None that can be expected.
-    pub fn far_station(&self) -> Result<[u8; 6], String> {
-        let [_, far] = MACS.map(|mac| format!("{mac}0"));
-        crate::ed::bed::parse_ethernet(&far).ok_or_else(|| format!("'{far}' is no address"))
     }
 
     fn config_file(&self, role: &str, config: &str) -> Result<String, String> {
@@ -489,79 +389,6 @@ impl Bed {
         self.processes.iter_mut().try_for_each(Process::check).map_err(text)
     }
 
-    /// The cell of the mobile, by its place among the bearers.
-    ///
-    /// # Errors
-    /// What `gannet ms ctl` says.
-    pub fn cell_of_mobile(&self) -> Result<Option<u64>, String> {
-        Ok(self.cells_of_mobiles()?.first().copied().flatten())
-    }
-
-    /// The same of all mobiles.
-    ///
-    /// # Errors
-    /// What `gannet ms ctl` says.
-    pub fn cells_of_mobiles(&self) -> Result<Vec<Option<u64>>, String> {
-        let status: serde_json::Value =
-            serde_json::from_str(&self.control(&["--json", "status"])?).map_err(text)?;
-        let mobiles = status.as_array().ok_or("the status is no list")?;
-        Ok(mobiles.iter().map(|mobile| mobile.get("cell")?.as_u64()).collect())
-    }
-
-    /// All mobiles are to prefer this bearer.
-    ///
-    /// # Errors
-    /// What `gannet ms ctl` says.
-    pub fn prefer(&self, bearer: &[&str]) -> Result<(), String> {
-        self.control(&[&["prefer"], bearer].concat()).map(drop)
-    }
-
-    /// An order or a question.
-    fn control(&self, words: &[&str]) -> Result<String, String> {
-        let program = std::env::current_exe().map_err(text)?;
-        let socket = self.directory.join(SOCKET);
-        let (program, socket) = (program.to_string_lossy(), socket.to_string_lossy());
-        let arguments = [&["ms", "ctl", "--socket", &socket], words].concat();
-        self.phone.output_of(&program, &arguments).map_err(text)
-    }
-
-    /// Drops so far: of nodes as `node.name`, of TUN devices, and of UDP sockets.
-    ///
-    /// # Errors
-    /// What a VTY or the kernel says.
-    pub fn named(&self) -> Result<BTreeMap<String, u64>, String> {
-        let program = std::env::current_exe().map_err(text)?;
-        let program = program.to_string_lossy();
-        let mut named = BTreeMap::new();
-        for (node, address) in configs::VTYS {
-            let place = if node == "ms" { Place::Phone } else { Place::Network };
-            let said = self.at(place).output_of(&program, &["vty", address, "show drops"]).map_err(text)?;
-            let drops = crate::demo::outcome::drops(node, &said);
-            named.extend(drops.into_iter().map(|(node, name, count)| (format!("{node}.{name}"), count)));
-        }
-        let of_tun = "cat /sys/class/net/*/tun_flags >/dev/null && for device in /sys/class/net/*/tun_flags; do \
-                      cat ${device%tun_flags}statistics/tx_dropped; done";
-        for (place, name) in [(Place::Phone, "ms"), (Place::Network, "network")] {
-            let said = self.at(place).output_of("sh", &["-c", of_tun]).map_err(text)?;
-            let dropped = said.lines().filter_map(|line| line.trim().parse::<u64>().ok()).sum();
-            named.insert(format!("{name}.tun_dropped"), dropped);
-            let snmp = self.at(place).output_of("cat", &["/proc/net/snmp"]).map_err(text)?;
-            let udp =
-                crate::counters::parse_snmp(&snmp).into_iter().filter(|(udp, _)| udp.ends_with("bufErrors"));
-            named.extend(udp.map(|(udp, count)| (format!("{name}.{udp}"), count)));
-        }
-        Ok(named)
-    }
-
-    /// Segments that TCP in the network's namespace has sent again so far.
-    ///
-    /// # Errors
-    /// The kernel does not count them.
-    pub fn segments_sent_again(&self) -> Result<f64, String> {
-        let said = self.network.output_of("cat", &["/proc/net/snmp"]).map_err(text)?;
-        sent_again(&said).ok_or_else(|| "/proc/net/snmp has no RetransSegs".to_owned())
-    }
-
     /// The mobile's namespace.
     pub const fn phone(&self) -> &Namespace {
         &self.phone
@@ -570,146 +397,5 @@ impl Bed {
     /// The network's.
     pub const fn network(&self) -> &Namespace {
         &self.network
-    }
-}
-
-/// The nodes of a bed.
-#[derive(Debug)]
-pub struct Nodes {
-    before: usize,
-    /// The process of the mobile.
-    pub ms: u32,
-    /// Those of the network.
-    pub network: Vec<u32>,
-}
-
-impl Nodes {
-    /// All processes, that of the mobile first.
-    pub fn all(&self) -> impl Iterator<Item = u32> {
-        core::iter::once(self.ms).chain(self.network.iter().copied())
-    }
-
-    /// What runs in each.
-    pub fn names(&self) -> impl Iterator<Item = String> {
-        let network: &[&str] = if self.network.len() == 1 { &["core"] } else { &["ggsn", "sgsn", "ap"] };
-        core::iter::once("ms").chain(network.iter().copied()).map(str::to_owned)
-    }
-}
-
-/// In how many processes the nodes run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Processes {
-    /// Each has its own.
-    Four,
-    /// `gannet ms`, and `gannet core` with access point, SGSN and GGSN.
-    Core,
-}
-
-impl Processes {
-    /// Its name in a table.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Four => "four processes",
-            Self::Core => "ms and core",
-        }
-    }
-}
-
-/// What stands in a bed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Setup {
-    /// The line.
-    pub kind: Kind,
-    /// Parameters of LLC.
-    pub set: Set,
-    /// Whose processes.
-    pub processes: Processes,
-}
-
-impl Setup {
-    /// For a person.
-    pub fn name(self) -> String {
-        format!("{}, {} parameters, {}", self.kind.short(), self.set.name(), self.processes.name())
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Phone,
-    Network,
-}
-
-/// A way of packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Through {
-    /// The bearer alone.
-    Plain,
-    /// The bearer behind a bare hop at each end.
-    Hops,
-    /// WireGuard's implementation in user space over UDP on the bearer.
-    WireGuard,
-    /// A context in this mode.
-    Gprs(Mode),
-}
-
-impl Through {
-    /// The plain one first.
-    pub const ALL: [Self; 3] =
-        [Self::Plain, Self::Gprs(Mode::Unacknowledged), Self::Gprs(Mode::Acknowledged)];
-    /// The same with bare hops.
-    pub const WITH_HOPS: [Self; 4] =
-        [Self::Plain, Self::Hops, Self::Gprs(Mode::Unacknowledged), Self::Gprs(Mode::Acknowledged)];
-
-    /// Octets of payload of a full segment: the longest packet less IPv4, TCP and time stamps.
-    pub const fn segment(self) -> f64 {
-        match self {
-            Self::Plain => 1500.0 - 52.0,
-            Self::Hops | Self::Gprs(_) => 1482.0 - 52.0,
-            Self::WireGuard => 1420.0 - 52.0,
-        }
-    }
-
-    /// Whether it is a context.
-    pub const fn is_gprs(self) -> bool {
-        matches!(self, Self::Gprs(_))
-    }
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Hops => "bare hops",
-            Self::WireGuard => "wireguard-go",
-            Self::Gprs(mode) => mode.name(),
-        }
-    }
-
-    /// The far end.
-    pub const fn host(self) -> &'static str {
-        match self {
-            Self::Plain => NETWORK,
-            Self::Hops => HOP_HOST,
-            Self::WireGuard => WIREGUARD_HOST,
-            Self::Gprs(mode) => mode.host(),
-        }
-    }
-}
-
-/// RetransSegs of the lines about TCP, of which the first names what stands in the second.
-fn sent_again(snmp: &str) -> Option<f64> {
-    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp: "));
-    let place = lines.next()?.split(' ').position(|name| name == "RetransSegs")?;
-    lines.next()?.split(' ').nth(place)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_tcp_sent_again_is_found_by_its_name() {
-        let snmp = "Ip: Forwarding InReceives\nIp: 1 7\nTcp: RtoAlgorithm OutSegs RetransSegs InErrs\nTcp: 1 500 42 0\n";
-        assert_eq!(sent_again(snmp), Some(42.0));
-        assert_eq!(sent_again("Tcp: RtoAlgorithm\nTcp: 1\n"), None);
     }
 }
