@@ -9,7 +9,8 @@ use gannet_lab::load::USERS_MAX;
 use gannet_lab::load::traffic::ANSWER_AFTER_MAX;
 use gannet_lab::mock_cipher::MockCipher;
 use gannet_lab::report::{Options, Size};
-use gannet_lab::{busy, ed, experiments, http, measure};
+use gannet_lab::{bearer, busy, ed, experiments, http, measure};
+use gannet_machine::EthernetAddress;
 use gannet_sim::replay::Replayed;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -84,6 +85,17 @@ pub enum LabCommand {
         /// How long it works on each packet that it forwards
         #[arg(long, default_value_t = 0)]
         work_ns: u32,
+    },
+    /// Packets of a TUN device become frames of Ethernet and back, without GPRS
+    #[command(hide = true)]
+    Hop {
+        #[arg(long)]
+        tun: String,
+        #[arg(long)]
+        device: String,
+        /// Ethernet address of the hop at the other end
+        #[arg(long)]
+        far: String,
     },
     /// An SGSN with the mock cipher of the early demultiplexing study
     #[command(hide = true)]
@@ -273,6 +285,11 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
                 measure::Bare::named(&name).ok_or_else(|| format!("there is no bare loop '{name}'"))?;
             let peer = ed::bed::parse_ethernet(&peer).ok_or_else(|| format!("'{peer}' is no address"))?;
             ed::bare::run(&ed::bare::Options { bare, users, real_time, cells, peer, port, work_ns })?;
+            Ok(ExitCode::SUCCESS)
+        }
+        LabCommand::Hop { tun, device, far } => {
+            let far = ed::bed::parse_ethernet(&far).ok_or_else(|| format!("'{far}' is no address"))?;
+            bearer::hop::run(&bearer::hop::Options { tun, device, far: EthernetAddress(far) })?;
             Ok(ExitCode::SUCCESS)
         }
         LabCommand::Sgsn { flags, work_ns } => {

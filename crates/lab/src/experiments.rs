@@ -204,8 +204,8 @@ pub const ALL: &[Experiment] = &[
         name: "bearer-rtt",
         description: "round trips by GPRS over 100 Mbit/s Ethernet beside those of Ethernet alone, by packet size",
         purpose: "Measures the round trip of ICMP through gannet ms, ap, sgsn and ggsn over an emulated Ethernet link of 100 Mbit/s, \
-                  beside that of the link alone, by packet size, with LLC's standard parameters and with those that fit the bearer, \
-                  in both modes (N. Aschenbruck et al., Integration of 3G Protocols into the Linux Kernel, 2004, figures 7 and 10).",
+                  beside that of the link alone and of two bare hops, by packet size, with LLC's standard parameters and with those \
+                  that fit the bearer, as four processes and with the network as one, in both modes (N. Aschenbruck et al., Integration of 3G Protocols into the Linux Kernel, 2004, figures 7 and 10).",
         run: crate::bearer::rtt::run,
     },
     Experiment {
@@ -213,6 +213,7 @@ pub const ALL: &[Experiment] = &[
         description: "TCP by GPRS over Ethernet and wireless LAN beside these alone, both ways and modes",
         purpose: "Measures what one TCP connection carries through gannet ms, ap, sgsn and ggsn over Ethernet of 100 Mbit/s \
                   and 1 Gbit/s and wireless LAN of 11 Mbit/s, beside the link alone, both ways, with LLC's standard parameters and with those that fit the bearer, \
+                  at 1 Gbit/s also beside two bare hops and with the network as one process, \
                   in both modes (N. Aschenbruck et al., 2004, figures 8 and 11).",
         run: crate::bearer::throughput::run,
     },
@@ -223,6 +224,30 @@ pub const ALL: &[Experiment] = &[
                   frames: alone, through GPRS in unacknowledged mode, and in acknowledged mode with its timers and ways of \
                   retransmission, by round trip, beside an ideal selective repeat (N. Aschenbruck et al., 2004, figures 12 to 15).",
         run: crate::bearer::loss::run,
+    },
+    Experiment {
+        name: "bearer-sequence",
+        description: "sequence numbers of TCP and of LLC over time, side by side, over Ethernet that loses 5 % of its frames",
+        purpose: "Shows what TCP and LLC's acknowledged mode send, send again and acknowledge at the same time, over an emulated \
+                  Ethernet link of 100 Mbit/s that loses 5 % of its frames, beside TCP over the link alone (N. Aschenbruck et al., \
+                  2004, time-sequence diagrams).",
+        run: crate::bearer::sequence::run,
+    },
+    Experiment {
+        name: "bearer-cpu",
+        description: "full segments by second of processor time of gannet ms, beside wireguard-go and a bare hop",
+        purpose: "Measures how many full segments of one TCP connection the process at the mobile's end carries by second of processor \
+                  time, both ways, over Ethernet of 100 Mbit/s and 1 Gbit/s: gannet ms in both modes, a bare hop, and wireguard-go, \
+                  another program in user space with a TUN device, which ciphers what it carries.",
+        run: crate::bearer::cpu::run,
+    },
+    Experiment {
+        name: "bearer-crowd",
+        description: "200 mobiles in one gannet ms with traffic for five minutes, and a change of bearer for all of them",
+        purpose: "Shows that 200 mobiles of one process, each with a context in each mode, keep what they are given for five minutes of \
+                  real time, with a change of bearer for all at once in the middle: each datagram arrives or is a drop with a name. \
+                  Memory and processor time of all processes are reported.",
+        run: crate::bearer::crowd::run,
     },
     Experiment {
         name: "bearer-change",

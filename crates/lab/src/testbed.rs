@@ -329,6 +329,18 @@ pub(crate) fn signal(signal: ProcessSignal, pid: u32) {
     let _ = gannet_rig::send_signal(pid, signal);
 }
 
+/// Octets of a process that are in memory.
+///
+/// # Errors
+/// A sentence: there is no such process.
+pub fn resident_octets(pid: u32) -> Result<u64, String> {
+    let path = format!("/proc/{pid}/status");
+    let status = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.map(|kib| kib * 1024).ok_or_else(|| format!("{path}: no VmRSS"))
+}
+
 /// A program that runs beside us and ends with this value: SIGTERM first, SIGKILL after three seconds.
 #[derive(Debug)]
 pub struct Process {

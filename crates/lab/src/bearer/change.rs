@@ -1,9 +1,9 @@
 //! Experiment `bearer-change`: what a TCP download notices of a change of bearer (Aschenbruck et al., section 5: future work there).
 //!
-//! The mobile has two bearers of Ethernet, the first of which it prefers. During a download the first is pulled out, and comes
-//! back later: once the old bearer is gone before the new one is used, once both are there.
+//! The mobile has two bearers of Ethernet, the first of which it prefers. During a download it changes to the second and back three
+//! times: by order, as the cable of the first is pulled out, and as the access point's end of the first goes down.
 
-use super::bed::{Bed, Through};
+use super::bed::{Bed, Processes, Through};
 use super::configs::{BEARERS, Mode, Parameters};
 use super::line::{Conditions, Kind};
 use super::probe::{CONGESTION, Download};
@@ -26,34 +26,54 @@ const CHANGED_WITHIN: Duration = Duration::from_secs(30);
 /// How a change comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
-    /// The bearer in use goes away.
+    /// `gannet ms ctl prefer`: both bearers are there.
+    Ordered,
+    /// The cable of the bearer in use is pulled out: both ends see it.
     Pulled,
-    /// The preferred one comes back.
+    /// The access point's end goes down: the mobile misses its beacons.
+    Ended,
+    /// The preferred bearer comes back while the other is there.
     Back,
 }
 
+/// A download's changes, each with the cell, and so the bearer, in which the mobile is then.
+const STEPS: [(Change, u64); 6] = [
+    (Change::Ordered, 1),
+    (Change::Ordered, 0),
+    (Change::Pulled, 1),
+    (Change::Back, 0),
+    (Change::Ended, 1),
+    (Change::Back, 0),
+];
+
 impl Change {
-    const ALL: [Self; 2] = [Self::Pulled, Self::Back];
+    const ALL: [Self; 4] = [Self::Ordered, Self::Back, Self::Pulled, Self::Ended];
 
     const fn name(self) -> &'static str {
         match self {
-            Self::Pulled => "the bearer in use is pulled out",
+            Self::Ordered => "by order, both bearers are there",
+            Self::Pulled => "the cable in use is pulled out",
+            Self::Ended => "the access point's end goes down",
             Self::Back => "the preferred bearer is back",
         }
     }
 
-    /// The cell, and so the bearer, in which the mobile is then.
-    const fn cell(self) -> u64 {
-        match self {
-            Self::Pulled => 1,
-            Self::Back => 0,
-        }
+    /// Both bearers are there, so that nothing need be lost.
+    const fn is_claimed(self) -> bool {
+        matches!(self, Self::Ordered | Self::Back)
     }
 
-    const fn state_of_first(self) -> &'static str {
+    fn act(self, bed: &Bed, cell: u64) -> Result<(), String> {
+        let [first, second] = BEARERS;
         match self {
-            Self::Pulled => "down",
-            Self::Back => "up",
+            Self::Ordered if cell == 0 => bed.prefer(&["configured"]),
+            Self::Ordered => bed.prefer(&["ethernet", second]),
+            Self::Pulled => bed.plug(first, false),
+            Self::Ended => bed.network().ip(&["link", "set", first, "down"]).map_err(text),
+            Self::Back => {
+                bed.network().ip(&["link", "set", first, "up"]).map_err(text)?;
+                bed.plug(first, true)
+            }
         }
     }
 }
@@ -89,7 +109,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let stop = testbed::begin("bearer-change", &PROGRAMS)?;
     let kinds = [Kind::Ethernet; 2];
     let mut bed = Bed::new("change", &options.out, &kinds, Conditions::NONE)?;
-    let nodes = bed.start_nodes(&Parameters::fitting(), &stop)?;
+    let nodes = bed.start_nodes((&Parameters::fitting(), Processes::Four), &stop)?;
     let mut all: Vec<Measured> = Vec::new();
     for mode in Mode::BOTH {
         let none = || Samples::NONE;
@@ -117,24 +137,24 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let mut report = Report::here("bearer-change", options);
     report.parameter("bearers", format!("two of {}", Kind::Ethernet.name()));
     report.parameter("congestion control", CONGESTION);
-    report.parameter("downloads", format!("{rounds} in each mode, with both changes in each"));
+    report.parameter("downloads", format!("{rounds} in each mode, with {} changes in each", STEPS.len()));
     report.cells = all.iter().map(cell).collect();
     report.verdicts = all.iter().flat_map(verdicts).collect();
+    report.remarks = vec![table(&all)];
     Ok(report)
 }
 
 /// One download with all changes.
 fn download(bed: &mut Bed, mode: Mode, all: &mut [Measured], stop: &AtomicBool) -> Result<(), String> {
     let through = Through::Gprs(mode);
-    settle(bed, Change::Back.cell(), stop)?;
+    settle(bed, 0, stop)?;
     let mut running = Download::start(bed.network(), through.host(), bed.phone())?;
     pause(SETTLES_IN, stop)?;
     let mut happened = Vec::new();
-    for change in Change::ALL {
-        let [first, _] = BEARERS;
+    for (change, cell) in STEPS {
         let (began, before) = (Instant::now(), bed.segments_sent_again()?);
-        bed.network().ip(&["link", "set", first, change.state_of_first()]).map_err(text)?;
-        settle(bed, change.cell(), stop)?;
+        change.act(bed, cell)?;
+        settle(bed, cell, stop)?;
         let took = began.elapsed();
         pause(SETTLES_IN, stop)?;
         happened.push((change, began, took, Instant::now(), bed.segments_sent_again()? - before));
@@ -192,9 +212,9 @@ fn cell(of: &Measured) -> Cell {
     Cell::new(axis, metrics)
 }
 
-/// In unacknowledged mode what was on its way is lost, and that is reported; so is what a pulled bearer takes.
+/// In unacknowledged mode what was on its way is lost, and that is reported; so is what a bearer takes that is not there any more.
 fn verdicts(of: &Measured) -> [Verdict; 2] {
-    let is_claimed = of.mode == Mode::Acknowledged && of.change == Change::Back;
+    let is_claimed = of.mode == Mode::Acknowledged && of.change.is_claimed();
     let of_pause = of.stall_ms.max();
     let of_again = of.again.max();
     let name = |what: &str| format!("{what}, {}, {}", of.change.name(), of.mode.name());
@@ -220,6 +240,25 @@ fn verdicts(of: &Measured) -> [Verdict; 2] {
             holds: at_most(of_again, most(0.0)),
         },
     ]
+}
+
+/// For a person, and for `docs/lab/bearer.md`.
+fn table(all: &[Measured]) -> String {
+    let mut text = "| change | mode | changes | in use after, ms | longest pause, ms | in the second before | segments sent again |\n|---|---|---|---|---|---|---|\n".to_owned();
+    for of in all {
+        let spread = |of: &Samples| format!("{:.0} [{:.0}..{:.0}]", of.median(), of.min(), of.max());
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {} | {} |\n",
+            of.change.name(),
+            of.mode.name(),
+            of.stall_ms.len(),
+            spread(&of.took_ms),
+            spread(&of.stall_ms),
+            spread(&of.stall_before_ms),
+            spread(&of.again),
+        ));
+    }
+    text.replace("NaN", "–")
 }
 
 #[cfg(test)]
@@ -250,6 +289,16 @@ mod tests {
         assert_eq!(holds(Mode::Acknowledged, Change::Back, 201.0), [Some(false), Some(false)]);
         assert_eq!(holds(Mode::Acknowledged, Change::Back, 199.0), [Some(true), Some(false)]);
         assert_eq!(holds(Mode::Unacknowledged, Change::Back, 900.0), [Some(true), Some(true)]);
+        assert_eq!(holds(Mode::Acknowledged, Change::Ordered, 201.0), [Some(false), Some(false)]);
         assert_eq!(holds(Mode::Acknowledged, Change::Pulled, f64::NAN), [Some(true), Some(true)]);
+        let row = "| the cable in use is pulled out | acknowledged | 2 | – [–..–] | 60 [10..110] | – [–..–] | 0 [0..1] |";
+        let told = table(&[of(Mode::Acknowledged, Change::Pulled, 110.0)]);
+        assert!(told.contains(row), "{told}");
+    }
+
+    #[test]
+    fn each_way_of_changing_is_there_and_ends_where_it_began() {
+        assert!(Change::ALL.iter().all(|change| STEPS.iter().any(|(step, _)| step == change)));
+        assert_eq!(STEPS.map(|(_, cell)| cell), [1, 0, 1, 0, 1, 0]);
     }
 }

@@ -11,8 +11,15 @@ pub const PHONE: &str = "198.18.1.1";
 pub const NETWORK: &str = "198.18.1.2";
 /// The GGSN's device, and its address.
 pub const GGSN_DEVICE: &str = "apn0";
-const GGSN_NETWORK: &str = "198.51.100.0/24";
-const GGSN_ADDRESS: &str = "198.51.100.1/24";
+const GGSN_NETWORK: &str = "198.19.0.0/16";
+const GGSN_ADDRESS: &str = "198.19.0.1/16";
+/// The VTYs of the nodes, each in its own namespace.
+pub const VTYS: [(&str, &str); 4] = [
+    ("ms", "127.0.0.1:4293"),
+    ("ap", "127.0.0.4:4295"),
+    ("sgsn", "127.0.0.3:4245"),
+    ("ggsn", "127.0.0.2:4260"),
+];
 /// Nodes of the network talk over the loopback device.
 const SGSN: &str = "127.0.0.3";
 
@@ -53,10 +60,38 @@ impl Mode {
         }
     }
 
-    const fn context(self) -> &'static str {
+    /// The name of its context, with which names of its devices begin.
+    pub const fn prefix(self) -> &'static str {
         match self {
             Self::Unacknowledged => "un",
             Self::Acknowledged => "ack",
+        }
+    }
+}
+
+/// A set of parameters by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Set {
+    /// [`Parameters::standard`]: IP cuts what is longer than 1500 octets, and SNDCP cuts each packet.
+    Standard,
+    /// [`Parameters::fitting`]: IP cuts what is longer than 1482 octets, and nothing else does.
+    Fitting,
+}
+
+impl Set {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Fitting => "fitting",
+        }
+    }
+
+    /// The parameters.
+    pub fn parameters(self) -> Parameters {
+        match self {
+            Self::Standard => Parameters::standard(),
+            Self::Fitting => Parameters::fitting(),
         }
     }
 }
@@ -160,23 +195,20 @@ line vty
     )
 }
 
-/// For `gannet ms`: one mobile with a context in each mode.
-pub fn mobile_station(socket: &Path, bearers: &[&str], parameters: &Parameters) -> String {
-    let mut config = format!("ms\n ctl socket {}\n", socket.display());
+/// For `gannet ms`: mobiles with a context in each mode. One alone has a route to each context's host.
+pub fn mobile_station(socket: &Path, bearers: &[&str], (parameters, mobiles): (&Parameters, u32)) -> String {
+    let mut config = format!("ms\n mobiles {mobiles}\n ctl socket {}\n", socket.display());
     for (number, bearer) in (1..).zip(bearers) {
         let _ = write!(config, " bearer ethernet {bearer}\n cell 001 01 1 0 {number}\n");
     }
     config.push_str(" bearer hysteresis 100 hold 200\n apn internet\n");
     config.push_str(&parameters.llc);
     for mode in Mode::BOTH {
-        let _ = write!(
-            config,
-            " context {}\n  mode {}\n  mtu {}\n  route {}/32\n",
-            mode.context(),
-            mode.name(),
-            parameters.mtu,
-            mode.host()
-        );
+        let _ =
+            write!(config, " context {}\n  mode {}\n  mtu {}\n", mode.prefix(), mode.name(), parameters.mtu);
+        if mobiles == 1 {
+            let _ = writeln!(config, "  route {}/32", mode.host());
+        }
     }
     config.push_str("line vty\n no login\n");
     config

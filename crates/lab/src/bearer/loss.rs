@@ -1,7 +1,7 @@
 //! Experiment `bearer-loss`: TCP where the bearer loses frames, by the timer of acknowledged mode and its way of retransmission
 //! (Aschenbruck et al., figures 12 to 15).
 
-use super::bed::{Bed, Through};
+use super::bed::{Bed, Processes, Through};
 use super::configs::{Mode, Parameters};
 use super::ideal;
 use super::line::{Conditions, Kind};
@@ -198,7 +198,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
         for setting in plan.settings {
             // No loss while the mobile attaches.
             bed.set_line(Conditions::NONE)?;
-            let nodes = bed.start_nodes(&setting.parameters(), &stop)?;
+            let nodes = bed.start_nodes((&setting.parameters(), Processes::Four), &stop)?;
             for round_trip in &plan.round_trips {
                 for loss in &plan.losses {
                     if options.progress {

@@ -1,10 +1,9 @@
 //! Experiment `bearer-throughput`: what one TCP connection carries through GPRS beside the bearer alone (Aschenbruck et al.,
 //! figures 8 and 11).
 
-use super::bed::{Bed, Nodes, Through};
-use super::configs::Parameters;
+use super::bed::{Bed, Nodes, Processes, Setup, Through};
+use super::configs::Set;
 use super::line::{Conditions, Kind, late_us};
-use super::text;
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_least};
 use crate::testbed;
@@ -13,12 +12,21 @@ use core::sync::atomic::AtomicBool;
 use serde_json::json;
 
 const PROGRAMS: [&str; 5] = ["ip", "ethtool", "iperf3", "ping", "timeout"];
-/// Bearers, and the part of the plain bearer's goodput that must be left with parameters that fit.
-const KINDS: [(Kind, f64); 3] = [(Kind::Ethernet, 0.96), (Kind::Wlan, 0.9), (Kind::Gigabit, 0.7)];
+
+const fn setup(kind: Kind, set: Set, processes: Processes) -> Setup {
+    Setup { kind, set, processes }
+}
+
+/// What stands in each bed, and the part of the plain bearer's goodput that must be left there, where that is claimed.
+const SETUPS: [(Setup, Option<f64>); 5] = [
+    (setup(Kind::Ethernet, Set::Standard, Processes::Four), None),
+    (setup(Kind::Ethernet, Set::Fitting, Processes::Four), Some(0.96)),
+    (setup(Kind::Wlan, Set::Fitting, Processes::Four), Some(0.9)),
+    (setup(Kind::Gigabit, Set::Fitting, Processes::Four), Some(0.7)),
+    (setup(Kind::Gigabit, Set::Fitting, Processes::Core), Some(0.9)),
+];
 /// Congestion control: the claims are about the first.
 const CONGESTION: [&str; 2] = ["cubic", "bbr"];
-/// Octets of payload of a full segment through GPRS: a packet of 1482 less IPv4, TCP and time stamps.
-const SEGMENT: f64 = 1430.0;
 
 /// Rounds, and seconds that are measured and that are not, before.
 const fn sizes(size: Size) -> (u32, (u32, u32)) {
@@ -29,11 +37,18 @@ const fn sizes(size: Size) -> (u32, (u32, u32)) {
     }
 }
 
+/// The ways that are measured: where user space is the bound, the bare hops stand beside them.
+const fn ways(kind: Kind) -> &'static [Through] {
+    match kind {
+        Kind::Ethernet | Kind::Wlan => &Through::ALL,
+        Kind::Gigabit => &Through::WITH_HOPS,
+    }
+}
+
 /// Connections of one way, one direction and one congestion control.
 #[derive(Debug)]
 struct Measured {
-    kind: Kind,
-    parameters: String,
+    setup: Setup,
     through: Through,
     way: Way,
     congestion: &'static str,
@@ -41,15 +56,14 @@ struct Measured {
     /// As parts of what the bearer alone carried in the same round.
     part: Samples,
     retransmitted: Samples,
-    /// Full segments for each second of processor time of the mobile's process.
+    /// Full segments for each second of processor time of the mobile's process, or of the hop in its place.
     segments_per_cpu_s: Samples,
 }
 
 struct Stage {
-    kind: Kind,
+    setup: Setup,
     bed: Bed,
     nodes: Nodes,
-    parameters: String,
 }
 
 /// Runs it.
@@ -60,38 +74,34 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let stop = testbed::begin("bearer-throughput", &PROGRAMS)?;
     let (rounds, seconds) = sizes(options.size);
     let mut report = Report::here("bearer-throughput", options);
-    for (number, (kind, _)) in (1..).zip(KINDS) {
-        report.parameter(&format!("bearer {number}"), kind.name());
-    }
     report.parameter(
         "nodes",
-        "gannet ms, ap, sgsn and ggsn, each a process; they preempt other processes (SCHED_FIFO)",
+        "gannet ms, ap, sgsn and ggsn; they preempt other processes (SCHED_FIFO), but not at 1 Gbit/s",
     );
     report.parameter(
         "rounds",
         format!("{rounds}, ways in turns; {} s of a connection after {} s", seconds.0, seconds.1),
     );
     let mut stages = Vec::new();
-    for (number, (kind, _)) in (1..).zip(KINDS) {
-        let standard = (kind == Kind::Ethernet).then(Parameters::standard);
-        for parameters in standard.into_iter().chain([Parameters::fitting()]) {
-            let label = format!("tcp-{number}-{}", parameters.name);
-            let mut bed = Bed::new(&label, &options.out, &[kind], Conditions::NONE)?;
-            let nodes = bed.start_nodes(&parameters, &stop)?;
-            stages.push(Stage { kind, bed, nodes, parameters: parameters.name });
+    for (number, (setup, _)) in (1..).zip(SETUPS) {
+        let mut bed = Bed::new(&format!("tcp-{number}"), &options.out, &[setup.kind], Conditions::NONE)?;
+        if ways(setup.kind).contains(&Through::Hops) {
+            bed.start_hops()?;
         }
+        let nodes = bed.start_nodes((&setup.set.parameters(), setup.processes), &stop)?;
+        stages.push(Stage { setup, bed, nodes });
     }
     let mut all = Vec::new();
     for round in 0..rounds {
         for stage in &mut stages {
             let [cubic, bbr] = CONGESTION;
-            let has_both = options.size != Size::Quick || stage.kind == Kind::Ethernet;
+            let has_both = options.size != Size::Quick || stage.setup.kind == Kind::Ethernet;
             for congestion in [Some(cubic), has_both.then_some(bbr)].into_iter().flatten() {
                 for way in Way::BOTH {
                     if options.progress {
-                        let (bearer, name, way) = (stage.kind.name(), &stage.parameters, way.name());
+                        let (name, way) = (stage.setup.name(), way.name());
                         eprintln!(
-                            "bearer-throughput: round {} of {rounds}, {bearer}, {name}, {congestion}, {way}",
+                            "bearer-throughput: round {} of {rounds}, {name}, {congestion}, {way}",
                             round + 1
                         );
                     }
@@ -100,12 +110,12 @@ pub fn run(options: &Options) -> Result<Report, String> {
             }
         }
     }
-    for Stage { kind, mut bed, nodes, parameters } in stages {
+    for Stage { setup, mut bed, nodes } in stages {
         bed.end_nodes(&nodes);
         let accounts = bed.end_line()?;
-        if kind.is_emulated() {
-            let (late, name) = (late_us(&accounts), format!("{}, {parameters} parameters", kind.name()));
-            report.parameter(&name, format!("99 % of the line's frames at most {late:.0} us late"));
+        if setup.kind.is_emulated() {
+            let late = late_us(&accounts);
+            report.parameter(&setup.name(), format!("99 % of the line's frames at most {late:.0} us late"));
         }
     }
     report.cells = all.iter().map(cell).collect();
@@ -121,56 +131,53 @@ fn measure(
     all: &mut Vec<Measured>,
     stop: &AtomicBool,
 ) -> Result<(), String> {
-    let mut order = Through::ALL;
-    order.rotate_left(round as usize % Through::ALL.len());
+    let setup = stage.setup;
+    let ways = ways(setup.kind);
+    let mut order = ways.to_vec();
+    order.rotate_left(round as usize % ways.len());
     let mut of_round = Vec::new();
     for through in order {
-        let before = gannet_rig::cpu_time_of(stage.nodes.ms).map_err(text)?;
-        let carried = stage.bed.connect(through, (congestion, way), seconds, stop).map_err(|why| {
-            format!("{}, {congestion}, {}, {}: {why}", stage.parameters, way.name(), through.name())
-        })?;
-        let spent = gannet_rig::cpu_time_of(stage.nodes.ms).map_err(text)?.saturating_sub(before);
+        let (carried, spent) =
+            stage.bed.connect_timed(&stage.nodes, through, (congestion, way), seconds, stop).map_err(
+                |why| format!("{}, {congestion}, {}, {}: {why}", setup.name(), way.name(), through.name()),
+            )?;
         of_round.push((through, carried, spent));
-        stage.bed.check()?;
     }
     let plain = of_round.iter().find(|(through, ..)| *through == Through::Plain);
     let plain = plain.map_or(f64::NAN, |(_, carried, _)| carried.mbps);
+    of_round.sort_by_key(|(through, ..)| ways.iter().position(|other| other == through));
     for (through, carried, spent) in of_round {
         let is_same = |of: &&mut Measured| {
-            let is_there = of.kind == stage.kind && of.parameters == stage.parameters;
-            is_there && of.through == through && of.way == way && of.congestion == congestion
+            of.setup == setup && of.through == through && of.way == way && of.congestion == congestion
         };
         if all.iter_mut().find(is_same).is_none() {
+            let (mbps, part, retransmitted, segments_per_cpu_s) = Default::default();
             all.push(Measured {
-                kind: stage.kind,
-                parameters: stage.parameters.clone(),
+                setup,
                 through,
                 way,
                 congestion,
-                mbps: Samples::NONE,
-                part: Samples::NONE,
-                retransmitted: Samples::NONE,
-                segments_per_cpu_s: Samples::NONE,
+                mbps,
+                part,
+                retransmitted,
+                segments_per_cpu_s,
             });
         }
         let Some(of) = all.iter_mut().find(is_same) else { continue };
         of.mbps.push(carried.mbps);
         of.part.push(carried.mbps / plain);
         of.retransmitted.push(carried.retransmitted);
-        if through != Through::Plain {
-            // The processor time is that of the seconds before as well.
-            let (measured, omitted) = seconds;
-            let all_octets = carried.octets * f64::from(measured + omitted) / f64::from(measured.max(1));
-            of.segments_per_cpu_s.push(all_octets / SEGMENT / spent.as_secs_f64());
-        }
+        of.segments_per_cpu_s.push(spent);
     }
     Ok(())
 }
 
 fn cell(of: &Measured) -> Cell {
+    let Setup { kind, set, processes } = of.setup;
     let axis = [
-        ("bearer", json!(of.kind.name())),
-        ("parameters", json!(of.parameters)),
+        ("bearer", json!(kind.name())),
+        ("parameters", json!(set.name())),
+        ("processes", json!(processes.name())),
         ("through", json!(of.through.name())),
         ("way", json!(of.way.name())),
         ("congestion_control", json!(of.congestion)),
@@ -187,29 +194,28 @@ fn cell(of: &Measured) -> Cell {
 fn verdicts(all: &[Measured]) -> Vec<Verdict> {
     let mut rows = Vec::new();
     let [claimed, _] = CONGESTION;
-    for (kind, least) in KINDS {
+    for (setup, least) in SETUPS {
         let is_meant =
-            |of: &&Measured| of.kind == kind && of.congestion == claimed && of.through != Through::Plain;
+            |of: &&Measured| of.setup == setup && of.congestion == claimed && of.through != Through::Plain;
         for of in all.iter().filter(is_meant) {
-            let is_fitting = of.parameters == "fitting";
-            let paper = match (kind, is_fitting) {
-                (Kind::Ethernet, false) => Some("0.38"),
-                (Kind::Ethernet, true) => Some("0.86"),
+            let paper = match (setup.kind, setup.set) {
+                (Kind::Ethernet, Set::Standard) => Some("0.38"),
+                (Kind::Ethernet, Set::Fitting) => Some("0.86"),
                 (Kind::Wlan, _) => Some("comparable"),
                 (Kind::Gigabit, _) => None,
             };
+            let least = least.filter(|_| of.through.is_gprs());
             let (part, mbps) = (&of.part, of.mbps.median());
-            let (parameters, mode) = (&of.parameters, of.through.name());
             rows.push(Verdict {
-                name: format!("TCP {}, {}, {parameters} parameters, {mode}", of.way.name(), kind.short()),
+                name: format!("TCP {}, {}, {}", of.way.name(), setup.name(), of.through.name()),
                 means: format!(
-                    "Goodput of one connection ({claimed}) through mobile, access point, SGSN and GGSN, as a part of that of the \
-                     bearer alone in the same round: median [least..most]."
+                    "Goodput of one connection ({claimed}) through two bare hops, or through mobile, access point, SGSN and GGSN, \
+                     as a part of that of the bearer alone in the same round: median [least..most]."
                 ),
                 paper: paper.map(str::to_owned),
                 ours: format!("{:.3} [{:.3}..{:.3}], {mbps:.1} Mbit/s", part.median(), part.min(), part.max()),
-                goal: if is_fitting { format!(">= {least}") } else { "reported".to_owned() },
-                holds: at_least(part.median(), if is_fitting { least } else { 0.0 }),
+                goal: least.map_or_else(|| "reported".to_owned(), |least| format!(">= {least}")),
+                holds: at_least(part.median(), least.unwrap_or(0.0)),
             });
         }
     }
@@ -217,12 +223,14 @@ fn verdicts(all: &[Measured]) -> Vec<Verdict> {
 }
 
 fn table(all: &[Measured]) -> String {
-    let mut text = "| bearer | parameters | control | direction | way | goodput, Mbit/s | part of the plain one's | sent again | 1000 segments by CPU-second of the mobile |\n|---|---|---|---|---|---|---|---|---|\n".to_owned();
+    let mut text = "| bearer | parameters | nodes | control | direction | way | goodput, Mbit/s | part of the plain one's | sent again | 1000 segments by CPU-second of the mobile |\n|---|---|---|---|---|---|---|---|---|---|\n".to_owned();
     for of in all {
+        let Setup { kind, set, processes } = of.setup;
         text.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {:.1} [{:.1}..{:.1}] | {:.3} | {:.0} | {:.0} |\n",
-            of.kind.short(),
-            of.parameters,
+            "| {} | {} | {} | {} | {} | {} | {:.1} [{:.1}..{:.1}] | {:.3} [{:.3}..{:.3}] | {:.0} | {:.0} |\n",
+            kind.short(),
+            set.name(),
+            processes.name(),
             of.congestion,
             of.way.name(),
             of.through.name(),
@@ -230,11 +238,13 @@ fn table(all: &[Measured]) -> String {
             of.mbps.min(),
             of.mbps.max(),
             of.part.median(),
+            of.part.min(),
+            of.part.max(),
             of.retransmitted.median(),
             of.segments_per_cpu_s.median() / 1000.0,
         ));
     }
-    text
+    text.replace("NaN", "–")
 }
 
 #[cfg(test)]
@@ -244,10 +254,9 @@ mod tests {
 
     #[test]
     fn a_slow_way_fails_where_its_parameters_fit() {
-        let of = |kind, parameters: &str, part: f64| Measured {
-            kind,
-            parameters: parameters.to_owned(),
-            through: Through::Gprs(Mode::Unacknowledged),
+        let of = |setup, through, part: f64| Measured {
+            setup,
+            through,
             way: Way::Up,
             congestion: "cubic",
             mbps: [part * 94.0].into_iter().collect(),
@@ -255,12 +264,20 @@ mod tests {
             retransmitted: Samples::NONE,
             segments_per_cpu_s: Samples::NONE,
         };
-        let ethernet = Kind::Ethernet;
-        let all =
-            [of(ethernet, "standard", 0.3), of(ethernet, "fitting", 0.95), of(Kind::Wlan, "fitting", 0.95)];
-        let holds: Vec<_> = verdicts(&all).iter().map(|row| row.holds).collect();
-        assert_eq!(holds, [Some(true), Some(false), Some(true)]);
-        assert_eq!(verdicts(&[of(ethernet, "fitting", f64::NAN)])[0].holds, None);
-        assert!(table(&[of(ethernet, "fitting", 0.5)]).contains("| 47.0 [47.0..47.0] | 0.500 |"));
+        let all: Vec<Measured> = SETUPS
+            .into_iter()
+            .flat_map(|(setup, _)| {
+                let gprs = Through::Gprs(Mode::Unacknowledged);
+                [of(setup, Through::Hops, 0.1), of(setup, gprs, 0.89)]
+            })
+            .collect();
+        let holds: Vec<_> = verdicts(&all).iter().filter_map(|row| row.holds).collect();
+        // 0.96, 0.9, 0.7 and 0.9 are claimed, and of hops nothing is.
+        assert_eq!(holds, [true, true, true, false, true, false, true, true, true, false]);
+        let [_, (fitting, _), ..] = SETUPS;
+        let unmeasured = [of(fitting, Through::Gprs(Mode::Acknowledged), f64::NAN)];
+        assert_eq!(verdicts(&unmeasured)[0].holds, None);
+        let row = "| cubic | uplink | bare hops | 47.0 [47.0..47.0] | 0.500 [0.500..0.500] | – | – |";
+        assert!(table(&[of(fitting, Through::Hops, 0.5)]).contains(row));
     }
 }

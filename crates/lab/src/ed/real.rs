@@ -168,7 +168,7 @@ impl RealLab {
     /// The same with everybody attached, between generator and sink.
     pub(super) fn chain(&mut self, candidate: Candidate, setup: &Setup) -> Result<RealChain, String> {
         let Started { process, mut load, bed, directory } = self.sgsn(candidate, setup)?;
-        let resident_before = resident(&process)?;
+        let resident_before = crate::testbed::resident_octets(process.pid())?;
         let outcome = attach(&mut load, setup, 0..setup.users, &self.stop)?;
         if outcome.failed > 0 {
             return Err(format!("{}\n{}", refused(&mut load, &outcome), process.last_words()));
@@ -473,7 +473,7 @@ impl Chain for RealChain {
     }
 
     fn resident_octets(&mut self) -> Result<(u64, u64), String> {
-        Ok((self.resident_before, resident(&self.process)?))
+        Ok((self.resident_before, crate::testbed::resident_octets(self.process.pid())?))
     }
 
     fn pause(&mut self) -> Result<(), String> {
@@ -489,15 +489,6 @@ impl Chain for RealChain {
             None => Ok(()),
         }
     }
-}
-
-/// Octets of a process that are in memory.
-pub(super) fn resident(process: &Process) -> Result<u64, String> {
-    let path = format!("/proc/{}/status", process.pid());
-    let status = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kib.map(|kib| kib * 1024).ok_or_else(|| format!("{path}: no VmRSS"))
 }
 
 /// Of all groups.

@@ -4,7 +4,7 @@ use super::axis::{Axis, label};
 use super::canvas::{Axes, Canvas, LINE, NAME};
 use super::labels::{self, Names};
 use super::text::{escaped, wrapped};
-use super::{Curve, Figure, Panel, Point, look, split};
+use super::{Curve, Figure, Panel, Point, Style, look, split};
 use std::fmt::Write as _;
 
 /// Of the whole figure.
@@ -203,12 +203,13 @@ impl Plot {
     fn curve(&self, canvas: &mut Canvas, (curve, scale): (&Curve, f64), axes: &Axes, clip: &str) {
         let ink = look::colour(curve);
         let (width, dashes) = look::line(curve.style);
-        let path: Vec<String> = curve
-            .points
-            .iter()
-            .map(|point| self.at(axes, point.x, point.y))
-            .map(|(x, y)| format!("{x:.1},{y:.1}"))
-            .collect();
+        let places: Vec<(f64, f64)> =
+            curve.points.iter().map(|point| self.at(axes, point.x, point.y)).collect();
+        if curve.style == Style::Marks {
+            canvas.push(&look::events(curve, &places, &format!(" clip-path=\"url(#{clip})\"")));
+            return;
+        }
+        let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         canvas.push(&format!(
             "<path d=\"M{}\" clip-path=\"url(#{clip})\" stroke=\"{ink}\" stroke-width=\"{width}\" fill=\"none\"{dashes}/>\n",
             path.join("L")

@@ -2,7 +2,7 @@
 //! and else in a legend for each panel.
 
 use super::canvas::{Axes, Canvas, LINE, NAME};
-use super::{Curve, Panel, look, text};
+use super::{Curve, Panel, Style, look, text};
 
 /// Room for the piece of line before a name in a legend.
 const SWATCH: f64 = 36.0;
@@ -129,9 +129,11 @@ pub(super) fn legend(canvas: &mut Canvas, curves: &[&Curve], (left, top): (f64, 
         }
         let (stroke, dashes) = look::line(curve.style);
         let colour = look::colour(curve);
-        canvas.push(&format!(
-            "<path d=\"M{x:.1},{y:.1}h28\" stroke=\"{colour}\" stroke-width=\"{stroke}\" fill=\"none\"{dashes}/>\n"
-        ));
+        if curve.style != Style::Marks {
+            canvas.push(&format!(
+                "<path d=\"M{x:.1},{y:.1}h28\" stroke=\"{colour}\" stroke-width=\"{stroke}\" fill=\"none\"{dashes}/>\n"
+            ));
+        }
         canvas.push(&look::mark(curve, (x + 14.0, y), 1.0));
         for (line, number) in lines.iter().zip(0_u8..) {
             let at = (x + SWATCH, y + f64::from(number) * LINE + NAME * 0.35);

@@ -30,6 +30,18 @@ const CROSSES: [&str; 8] = [
     "M-4.6,-2.6H4.6M-4.6,2.6H4.6",
 ];
 
+/// Small marks of single events, from their place on.
+const EVENTS: [&str; 8] = [
+    "m-1,0h2",
+    "m-3,-3l6,6m-6,0l6,-6",
+    "m0,-3.5v7m-3.5,-3.5h7",
+    "m-3,-2h6v4h-6z",
+    "m0,-3l3,3l-3,3l-3,-3z",
+    "m-3,0h6",
+    "m0,-3v6",
+    "m-3,3l3,-6l3,6z",
+];
+
 fn of(table: &[&'static str; 8], index: usize) -> &'static str {
     table.get(index % table.len()).copied().unwrap_or_default()
 }
@@ -45,6 +57,7 @@ pub(super) const fn line(style: Style) -> (&'static str, &'static str) {
         Style::Measured => ("2", ""),
         Style::Second => ("1.5", " stroke-dasharray=\"7 4\""),
         Style::Reference => ("1.5", " stroke-dasharray=\"2 4\""),
+        Style::Marks => ("1.5", ""),
     }
 }
 
@@ -55,9 +68,22 @@ pub(super) fn mark(curve: &Curve, (x, y): (f64, f64), scale: f64) -> String {
         Style::Measured => (of(&SHAPES, curve.colour), ink),
         Style::Second => (of(&SHAPES, curve.colour), "#ffffff"),
         Style::Reference => (of(&CROSSES, curve.colour), "none"),
+        Style::Marks => return events(curve, &[(x, y)], ""),
     };
     format!(
         "<path class=\"mark\" d=\"{shape}\" transform=\"translate({x:.1},{y:.1}) scale({scale:.2})\" fill=\"{fill}\" \
          stroke=\"{ink}\" stroke-width=\"1.5\"/>\n"
+    )
+}
+
+/// Small marks at all these places, in one path with these attributes besides.
+pub(super) fn events(curve: &Curve, places: &[(f64, f64)], attributes: &str) -> String {
+    let shape = of(&EVENTS, curve.colour);
+    let path: Vec<String> = places.iter().map(|(x, y)| format!("M{x:.1},{y:.1}{shape}")).collect();
+    let (width, _) = line(curve.style);
+    let ink = colour(curve);
+    format!(
+        "<path d=\"{}\"{attributes} stroke=\"{ink}\" stroke-width=\"{width}\" fill=\"none\"/>\n",
+        path.join("")
     )
 }

@@ -37,6 +37,8 @@ pub enum Style {
     Second,
     /// A dotted line through crosses: a number that stands in a paper, or a bound.
     Reference,
+    /// A small mark for each point and no line: events, of which there may be many.
+    Marks,
 }
 
 /// A point with its spread.

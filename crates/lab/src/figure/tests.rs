@@ -43,6 +43,18 @@ fn a_figure_is_legible_and_says_what_it_shows() {
 }
 
 #[test]
+fn each_event_has_its_mark_and_no_line_joins_them() {
+    let points = (0..300).map(|x| Point::new(f64::from(x), f64::from(x % 7))).collect();
+    let events = Curve { name: "events".to_owned(), style: Style::Marks, colour: 1, points };
+    let line = curve("line", Style::Measured, 0);
+    let svg = drawn(vec![panel(vec![events, line])]);
+    legible(&svg).unwrap();
+    // One in the legend.
+    assert_eq!(svg.matches("m-3,-3l6,6m-6,0l6,-6").count(), 301);
+    assert_eq!(svg.matches("h28\"").count(), 1, "a piece of line in the legend for the line alone");
+}
+
+#[test]
 fn what_is_hard_to_read_is_refused() {
     let good = drawn(vec![panel(pairs()), panel(pairs())]);
     legible(&good).unwrap();

@@ -7,6 +7,7 @@ mod judge;
 mod line;
 mod packets;
 mod path;
+mod sequence;
 
 use super::ideal;
 use super::line::{Conditions, Kind};
@@ -62,6 +63,9 @@ const FITTING: Set = Set {
     n201_u: N201_U,
     mtu: 1482,
 };
+
+/// The same with the longest packet that SNDCP carries: IP cuts nothing, SNDCP cuts what is longer than a frame.
+const WHOLE: Set = Set { name: "fitting, MTU 23712", mtu: 16 * (N201_I as usize - 3), ..FITTING };
 
 /// Ways of retransmission and timers, the default first.
 const LOSSY: [(&str, Retransmission, Timing); 8] = [
@@ -136,13 +140,15 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let carried = throughput(&plan, options.seed)?;
     let lossy = loss(&plan, options.seed)?;
     let changes = changes(options.seed)?;
+    let numbers = sequence::numbers(options.seed)?;
     report.verdicts = judge::verdicts(&carried, &lossy, &changes);
     report.remarks = vec![judge::table_of_trips(&trips), judge::table_of_loss(&lossy)];
-    report.figures = vec![judge::drawing(&lossy)];
+    report.figures = vec![judge::drawing(&lossy), sequence::drawing(&numbers)];
     report.cells = trips.iter().map(Trip::cell).collect();
     report.cells.extend(carried.iter().map(Carried::cell));
     report.cells.extend(lossy.iter().map(Lossy::cell));
     report.cells.extend(changes.iter().map(Changed::cell));
+    report.cells.extend(numbers.iter().map(sequence::Numbers::cell));
     Ok(report)
 }
 
@@ -200,7 +206,7 @@ fn round_trips() -> Result<Vec<Trip>, String> {
         for octets in OCTETS {
             let frames = packets::fragments(octets, 1500);
             let plain = packets::exchange(kind, &frames, Line::send_packet);
-            for set in [STANDARD, FITTING] {
+            for set in [STANDARD, FITTING, WHOLE] {
                 let packets = packets::fragments(octets, set.mtu);
                 let ui = packets::ui_frames(&packets, set.n201_u);
                 let took = packets::exchange(kind, &ui, |line, end, now, octets| {

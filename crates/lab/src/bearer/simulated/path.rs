@@ -1,5 +1,6 @@
 //! LLC of a mobile and of an SGSN over a bearer, with a source that always has something at either end.
 
+use super::super::sequence::numbers::Sequence;
 use super::line::Line;
 use crate::llc_end::{End, SAPI};
 use gannet_machine::time::{Duration, Instant};
@@ -56,6 +57,8 @@ pub struct Path {
     greedy: [Option<usize>; 2],
     /// When units arrived at the mobile.
     pub arrivals: Vec<Instant>,
+    /// I frames of the network, as it sends them and learns of them.
+    pub numbers: Sequence,
     now: Instant,
     is_established: bool,
     /// Establishments, the first included.
@@ -79,6 +82,7 @@ impl Path {
             flows: [Flow::default(); 2],
             greedy: [None; 2],
             arrivals: Vec::new(),
+            numbers: Sequence::of_frames(),
             now: Instant::ZERO,
             is_established: false,
             establishments: 0,
@@ -174,6 +178,9 @@ impl Path {
         while let Some((end, ll_pdu)) =
             self.line.deliver(next).or_else(|| self.before.as_mut().and_then(|line| line.deliver(next)))
         {
+            if end == NETWORK {
+                self.numbers.ll_pdu(next, &ll_pdu, false);
+            }
             if let Some(end) = self.ends.get_mut(end) {
                 end.receive(&ll_pdu)?;
             }
@@ -227,7 +234,12 @@ impl Path {
     fn output(&mut self, place: usize, output: LlcOutput) -> Result<(), String> {
         let Some(flow) = self.flows.get_mut(place) else { return Ok(()) };
         match output {
-            LlcOutput::Transmit { frame, .. } => self.line.send(place, self.now, frame.to_vec()),
+            LlcOutput::Transmit { frame, .. } => {
+                if place == NETWORK {
+                    self.numbers.ll_pdu(self.now, &frame, true);
+                }
+                self.line.send(place, self.now, frame.to_vec());
+            }
             LlcOutput::DataConfirm { confirmed, .. } if confirmed.reference == flow.confirmed => {
                 flow.confirmed += u32::from(confirmed.count);
             }

@@ -1,8 +1,9 @@
 //! Resident memory of the process for each attached mobile with one context.
 
-use super::super::real::{RealLab, Started, resident};
+use super::super::real::{RealLab, Started};
 use super::super::shape::{attach, refused};
 use crate::measure::Candidate;
+use crate::testbed::resident_octets;
 use std::fmt::Write as _;
 
 /// Mobiles, one number after the other.
@@ -20,7 +21,7 @@ pub fn run(lab: &mut RealLab, candidate: Candidate) -> Result<String, String> {
     let setup = super::setup(many, 400, 16);
     let Started { process, mut load, .. } = lab.sgsn(candidate, &setup)?;
     let mut said = String::new();
-    let mut sizes = vec![resident(&process)?];
+    let mut sizes = vec![resident_octets(process.pid())?];
     let mut from = 0;
     for mobiles in MOBILES {
         let outcome = attach(&mut load, &setup, from..mobiles, &lab.stop())?;
@@ -28,7 +29,7 @@ pub fn run(lab: &mut RealLab, candidate: Candidate) -> Result<String, String> {
             return Err(refused(&mut load, &outcome));
         }
         from = mobiles;
-        sizes.push(resident(&process)?);
+        sizes.push(resident_octets(process.pid())?);
         let _ = writeln!(said, "{mobiles} mobiles: {} KiB resident", sizes.last().unwrap_or(&0) >> 10);
     }
     let (Some(first), Some(last)) = (sizes.get(1), sizes.last()) else {

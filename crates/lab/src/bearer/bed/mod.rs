@@ -2,9 +2,14 @@
 //!
 //! ```text
 //! phone: un0, ack0 ─ gannet ms ─ eth0 ── near [line] far ── eth0 ─ gannet ap ─ gannet sgsn ─ gannet ggsn ─ apn0 :network
+//!             hop0 ─ bare hop ── eth0 ── near [line] far ── eth0 ─ bare hop ─ hop0
 //! ```
 //!
-//! Without GPRS the same packets go from `eth0` to `eth0`. Both ways are there at once, so that runs of both alternate.
+//! Without GPRS the same packets go from `eth0` to `eth0`. All ways are there at once, so that runs of them alternate.
+
+mod ask;
+mod others;
+mod setup;
 
 use super::configs::{self, BEARERS, GGSN_DEVICE, Mode, NETWORK, PHONE, Parameters};
 use super::line::{self, Conditions, ENDS, Emulated, Kind};
@@ -14,6 +19,8 @@ use crate::link::Account;
 use crate::testbed::{self, Namespace, Process};
 use crate::way::Way;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use setup::Place;
+pub use setup::{Nodes, Processes, Setup, Through};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -49,6 +56,8 @@ pub struct Bed {
     phone: Namespace,
     network: Namespace,
     directory: PathBuf,
+    /// The processes at the mobile's end of ways without GPRS.
+    near: Vec<(Through, u32)>,
 }
 
 impl Bed {
@@ -69,6 +78,7 @@ impl Bed {
             phone: namespace("ms")?,
             network: namespace("net")?,
             directory,
+            near: Vec::new(),
         };
         bed.prepare().map_err(text)?;
         for (number, line) in (0..).zip(&bed.lines) {
@@ -152,6 +162,17 @@ impl Bed {
         self.lines.iter_mut().filter_map(|line| line.emulated.take()).map(Emulated::end).collect()
     }
 
+    /// Pulls the cable of this bearer out at both ends, or plugs it in again.
+    ///
+    /// # Errors
+    /// What the machine does not permit.
+    pub fn plug(&self, device: &str, is_in: bool) -> Result<(), String> {
+        let state = if is_in { "up" } else { "down" };
+        let line = self.lines.iter().find(|line| line.device == device && line.kind.is_emulated());
+        let middle = &line.ok_or_else(|| format!("{device} has no cable that can be pulled out"))?.middle;
+        ENDS.iter().try_for_each(|end| middle.ip(&["link", "set", end, state]).map_err(text))
+    }
+
     /// The devices of the bearers, at both ends.
     fn bearers(&self) -> Vec<&'static str> {
         self.lines.iter().map(|line| line.device).collect()
@@ -163,31 +184,59 @@ impl Bed {
         Process::start(name, &mut command, &self.directory.join(format!("{name}.log"))).map_err(text)
     }
 
-    /// A node of ours with its configuration.
-    fn start_node(&mut self, role: &'static str, place: Place, config: &str) -> Result<u32, String> {
+    fn config_file(&self, role: &str, config: &str) -> Result<String, String> {
         let file = self.directory.join(format!("{role}.cfg"));
         std::fs::write(&file, config).map_err(text)?;
+        Ok(file.to_string_lossy().into_owned())
+    }
+
+    /// A process of ours with these words behind the program's name.
+    fn start_own(&mut self, name: &'static str, place: Place, words: &[&str]) -> Result<u32, String> {
         let program = std::env::current_exe().map_err(text)?;
-        let file = file.to_string_lossy();
-        let process = self.start(role, place, &program, &[role, "-c", &file])?;
+        let process = self.start(name, place, &program, words)?;
         let pid = process.pid();
         self.processes.push(process);
         Ok(pid)
+    }
+
+    /// GGSN, SGSN and access point. The processes, that of the access point last.
+    fn start_network(&mut self, parameters: &Parameters, processes: Processes) -> Result<Vec<u32>, String> {
+        let state = self.directory.clone();
+        let files = [
+            ("ggsn", self.config_file("ggsn", &configs::ggsn(&state))?),
+            ("sgsn", self.config_file("sgsn", &configs::sgsn(&state, parameters))?),
+            ("ap", self.config_file("ap", &configs::access_point(&self.bearers()))?),
+        ];
+        let [(_, ggsn), (_, sgsn), (_, ap)] = &files;
+        match processes {
+            Processes::Four => {
+                let each = files
+                    .iter()
+                    .map(|(role, file)| self.start_own(role, Place::Network, &[role, "-c", file]));
+                each.collect()
+            }
+            Processes::Core => {
+                let words = ["core", "--sgsn", sgsn, "--ggsn", ggsn, "--ap", ap];
+                Ok(vec![self.start_own("core", Place::Network, &words)?])
+            }
+        }
     }
 
     /// Starts the four nodes and waits until both contexts answer.
     ///
     /// # Errors
     /// With the last words of a node that has ended.
-    pub fn start_nodes(&mut self, parameters: &Parameters, stop: &AtomicBool) -> Result<Nodes, String> {
-        let state = self.directory.clone();
+    pub fn start_nodes(
+        &mut self,
+        (parameters, processes): (&Parameters, Processes),
+        stop: &AtomicBool,
+    ) -> Result<Nodes, String> {
         let before = self.processes.len();
-        self.start_node("ggsn", Place::Network, &configs::ggsn(&state))?;
-        self.start_node("sgsn", Place::Network, &configs::sgsn(&state, parameters))?;
-        self.start_node("ap", Place::Network, &configs::access_point(&self.bearers()))?;
+        let network = self.start_network(parameters, processes)?;
         let socket = self.directory.join(SOCKET);
-        let config = configs::mobile_station(&socket, &self.bearers(), parameters);
-        let ms = self.start_node("ms", Place::Phone, &config)?;
+        let config = configs::mobile_station(&socket, &self.bearers(), (parameters, 1));
+        let config = self.config_file("ms", &config)?;
+        let ms = self.start_own("ms", Place::Phone, &["ms", "-c", &config])?;
         for mode in Mode::BOTH {
             self.wait(stop, mode.name(), |bed| {
                 let devices = bed.phone.output_of("ip", &["-brief", "-4", "address"]).map_err(text)?;
@@ -201,7 +250,41 @@ impl Bed {
         let mtu = parameters.mtu.to_string();
         self.network.ip(&["link", "set", GGSN_DEVICE, "mtu", &mtu]).map_err(text)?;
         self.go_first(before)?;
-        Ok(Nodes { before, ms })
+        Ok(Nodes { before, ms, network })
+    }
+
+    /// Starts the four nodes with so many mobiles in one process, and waits until all contexts have devices: name and address of each.
+    ///
+    /// # Errors
+    /// With the last words of a node that has ended.
+    pub fn start_crowd(
+        &mut self,
+        (parameters, mobiles): (&Parameters, u32),
+        stop: &AtomicBool,
+    ) -> Result<(Nodes, Vec<(String, String)>), String> {
+        let before = self.processes.len();
+        let network = self.start_network(parameters, Processes::Four)?;
+        let config =
+            configs::mobile_station(&self.directory.join(SOCKET), &self.bearers(), (parameters, mobiles));
+        let config = self.config_file("ms", &config)?;
+        let ms = self.start_own("ms", Place::Phone, &["ms", "-c", &config])?;
+        let wanted = mobiles as usize * Mode::BOTH.len();
+        self.wait(stop, &format!("{wanted}th"), |bed| Ok(bed.devices()?.len() >= wanted))?;
+        self.go_first(before)?;
+        Ok((Nodes { before, ms, network }, self.devices()?))
+    }
+
+    /// The devices of contexts that have an address, and that.
+    fn devices(&self) -> Result<Vec<(String, String)>, String> {
+        let said = self.phone.output_of("ip", &["-brief", "-4", "address"]).map_err(text)?;
+        let of_line = |line: &str| {
+            let mut words = line.split_whitespace();
+            let device =
+                words.next().filter(|name| Mode::BOTH.iter().any(|mode| name.starts_with(mode.prefix())))?;
+            let (address, _) = words.nth(1)?.split_once('/')?;
+            Some((device.to_owned(), address.to_owned()))
+        };
+        Ok(said.lines().filter_map(of_line).collect())
     }
 
     /// Ends the nodes, the mobile first.
@@ -235,6 +318,32 @@ impl Bed {
         let mut arguments = vec![longest.as_str(), "iperf3"];
         arguments.extend(of_client.iter().map(String::as_str));
         Carried::read(&self.phone.output_unless(stop, "timeout", &arguments).map_err(text)?)
+    }
+
+    /// One connection, and the full segments that it has carried for each second of processor time of the process at the mobile's
+    /// end; not a number where there is no process.
+    ///
+    /// # Errors
+    /// What iperf3 says, or the last words of what has ended.
+    pub fn connect_timed(
+        &mut self,
+        nodes: &Nodes,
+        through: Through,
+        connection: (&str, Way),
+        (seconds, omitted): (u32, u32),
+        stop: &AtomicBool,
+    ) -> Result<(Carried, f64), String> {
+        let near = self.near.iter().find(|(other, _)| *other == through).map(|(_, pid)| *pid);
+        let process = near.or_else(|| through.is_gprs().then_some(nodes.ms));
+        let spent = || process.map_or(Ok(Duration::ZERO), |pid| gannet_rig::cpu_time_of(pid).map_err(text));
+        let before = spent()?;
+        let carried = self.connect(through, connection, (seconds, omitted), stop)?;
+        let spent = spent()?.saturating_sub(before).as_secs_f64();
+        self.check()?;
+        // The processor time is that of the seconds before as well.
+        let octets = carried.octets * f64::from(seconds + omitted) / f64::from(seconds.max(1));
+        let segments = octets / through.segment();
+        Ok((carried, if spent > 0.0 { segments / spent } else { f64::NAN }))
     }
 
     /// The nodes go before what else the machine does, as a kernel's stack would.
@@ -280,29 +389,6 @@ impl Bed {
         self.processes.iter_mut().try_for_each(Process::check).map_err(text)
     }
 
-    /// The cell of the mobile, by its place among the bearers.
-    ///
-    /// # Errors
-    /// What `gannet ms ctl` says.
-    pub fn cell_of_mobile(&self) -> Result<Option<u64>, String> {
-        let program = std::env::current_exe().map_err(text)?;
-        let socket = self.directory.join(SOCKET);
-        let (program, socket) = (program.to_string_lossy(), socket.to_string_lossy());
-        let arguments = ["ms", "ctl", "--socket", &socket, "--json", "status"];
-        let said = self.phone.output_of(&program, &arguments).map_err(text)?;
-        let status: serde_json::Value = serde_json::from_str(&said).map_err(text)?;
-        Ok(status.pointer("/0/cell").and_then(serde_json::Value::as_u64))
-    }
-
-    /// Segments that TCP in the network's namespace has sent again so far.
-    ///
-    /// # Errors
-    /// The kernel does not count them.
-    pub fn segments_sent_again(&self) -> Result<f64, String> {
-        let said = self.network.output_of("cat", &["/proc/net/snmp"]).map_err(text)?;
-        sent_again(&said).ok_or_else(|| "/proc/net/snmp has no RetransSegs".to_owned())
-    }
-
     /// The mobile's namespace.
     pub const fn phone(&self) -> &Namespace {
         &self.phone
@@ -311,69 +397,5 @@ impl Bed {
     /// The network's.
     pub const fn network(&self) -> &Namespace {
         &self.network
-    }
-}
-
-/// The nodes of a bed.
-#[derive(Debug)]
-pub struct Nodes {
-    before: usize,
-    /// The process of the mobile.
-    pub ms: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Phone,
-    Network,
-}
-
-/// A way of packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Through {
-    /// The bearer alone.
-    Plain,
-    /// A context in this mode.
-    Gprs(Mode),
-}
-
-impl Through {
-    /// The plain one first.
-    pub const ALL: [Self; 3] =
-        [Self::Plain, Self::Gprs(Mode::Unacknowledged), Self::Gprs(Mode::Acknowledged)];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Gprs(mode) => mode.name(),
-        }
-    }
-
-    /// The far end.
-    pub const fn host(self) -> &'static str {
-        match self {
-            Self::Plain => NETWORK,
-            Self::Gprs(mode) => mode.host(),
-        }
-    }
-}
-
-/// RetransSegs of the lines about TCP, of which the first names what stands in the second.
-fn sent_again(snmp: &str) -> Option<f64> {
-    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp: "));
-    let place = lines.next()?.split(' ').position(|name| name == "RetransSegs")?;
-    lines.next()?.split(' ').nth(place)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_tcp_sent_again_is_found_by_its_name() {
-        let snmp = "Ip: Forwarding InReceives\nIp: 1 7\nTcp: RtoAlgorithm OutSegs RetransSegs InErrs\nTcp: 1 500 42 0\n";
-        assert_eq!(sent_again(snmp), Some(42.0));
-        assert_eq!(sent_again("Tcp: RtoAlgorithm\nTcp: 1\n"), None);
     }
 }

@@ -1,0 +1,128 @@
+//! What stands in a bed, and the ways through it.
+
+use super::super::configs::{Mode, NETWORK, Set};
+use super::super::line::Kind;
+use super::others::{HOP_HOST, WIREGUARD_HOST};
+
+/// The nodes of a bed.
+#[derive(Debug)]
+pub struct Nodes {
+    pub(super) before: usize,
+    /// The process of the mobile.
+    pub ms: u32,
+    /// Those of the network.
+    pub network: Vec<u32>,
+}
+
+impl Nodes {
+    /// All processes, that of the mobile first.
+    pub fn all(&self) -> impl Iterator<Item = u32> {
+        core::iter::once(self.ms).chain(self.network.iter().copied())
+    }
+
+    /// What runs in each.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let network: &[&str] = if self.network.len() == 1 { &["core"] } else { &["ggsn", "sgsn", "ap"] };
+        core::iter::once("ms").chain(network.iter().copied()).map(str::to_owned)
+    }
+}
+
+/// In how many processes the nodes run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Processes {
+    /// Each has its own.
+    Four,
+    /// `gannet ms`, and `gannet core` with access point, SGSN and GGSN.
+    Core,
+}
+
+impl Processes {
+    /// Its name in a table.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Four => "four processes",
+            Self::Core => "ms and core",
+        }
+    }
+}
+
+/// What stands in a bed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setup {
+    /// The line.
+    pub kind: Kind,
+    /// Parameters of LLC.
+    pub set: Set,
+    /// Whose processes.
+    pub processes: Processes,
+}
+
+impl Setup {
+    /// For a person.
+    pub fn name(self) -> String {
+        format!("{}, {} parameters, {}", self.kind.short(), self.set.name(), self.processes.name())
+    }
+}
+
+/// Where something runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Phone,
+    Network,
+}
+
+/// A way of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Through {
+    /// The bearer alone.
+    Plain,
+    /// The bearer behind a bare hop at each end.
+    Hops,
+    /// WireGuard's implementation in user space over UDP on the bearer.
+    WireGuard,
+    /// A context in this mode.
+    Gprs(Mode),
+}
+
+impl Through {
+    /// The plain one first.
+    pub const ALL: [Self; 3] =
+        [Self::Plain, Self::Gprs(Mode::Unacknowledged), Self::Gprs(Mode::Acknowledged)];
+    /// The same with bare hops.
+    pub const WITH_HOPS: [Self; 4] =
+        [Self::Plain, Self::Hops, Self::Gprs(Mode::Unacknowledged), Self::Gprs(Mode::Acknowledged)];
+
+    /// Octets of payload of a full segment: the longest packet less IPv4, TCP and time stamps.
+    pub const fn segment(self) -> f64 {
+        match self {
+            Self::Plain => 1500.0 - 52.0,
+            Self::Hops | Self::Gprs(_) => 1482.0 - 52.0,
+            Self::WireGuard => 1420.0 - 52.0,
+        }
+    }
+
+    /// Whether it is a context.
+    pub const fn is_gprs(self) -> bool {
+        matches!(self, Self::Gprs(_))
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Hops => "bare hops",
+            Self::WireGuard => "wireguard-go",
+            Self::Gprs(mode) => mode.name(),
+        }
+    }
+
+    /// The far end.
+    pub const fn host(self) -> &'static str {
+        match self {
+            Self::Plain => NETWORK,
+            Self::Hops => HOP_HOST,
+            Self::WireGuard => WIREGUARD_HOST,
+            Self::Gprs(mode) => mode.host(),
+        }
+    }
+}
