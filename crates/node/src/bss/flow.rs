@@ -112,9 +112,10 @@ impl Bss {
             return;
         };
         let again = state.last_flow_control.map_or(now, |last| last + interval);
-        let has_changed = state.told.bvc.is_none_or(|told| {
-            differs(&flow.bvc, &told.bvc) || differs(&flow.default_ms, &told.default_ms)
-        });
+        let has_changed = state
+            .told
+            .bvc
+            .is_none_or(|told| differs(&flow.bvc, &told.bvc) || differs(&flow.default_ms, &told.default_ms));
         if again <= now || has_changed {
             self.send_flow_control(cx, cell);
         }

@@ -6,8 +6,8 @@ use core::fmt;
 use gannet_proto::rlcmac::air::{AirCounts, Faults};
 use gannet_proto::rlcmac::mobile::MobileCounts;
 use gannet_proto::rlcmac::network::view::{MobileView, TbfCounts, TbfView};
-use gannet_proto::rlcmac::rlc::RlcCounts;
 use gannet_proto::rlcmac::network::{AccessCounts, BlockCounts};
+use gannet_proto::rlcmac::rlc::RlcCounts;
 
 /// `show radio` and `show bts statistics`: one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

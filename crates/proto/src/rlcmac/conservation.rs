@@ -13,7 +13,7 @@
 use super::air::{AirCounts, Cell, Mobile};
 use super::mobile::MobileCounts;
 use super::network::BlockCounts;
-use super::rlc::{Received, Refused};
+use super::rlc::{Received, Refused, RlcCounts};
 
 /// Data blocks that came, by what their receiver made of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,6 +87,7 @@ pub fn faults<'a>(
     for (cell, number) in cells.into_iter().zip(0_u32..) {
         let (air, blocks) = (cell.counts(), cell.pcu().counts());
         sums.add(air, blocks);
+        sums.network += cell.pcu().rlc_counts();
         let mut check = |way: &str, all: u64, used: u64| {
             if used != all {
                 faults.push(format!("cell {number}: {all} blocks {way}, and {used} are known"));
@@ -94,19 +95,45 @@ pub fn faults<'a>(
         };
         check("downlink", air.on_air.places_down, blocks.downlink() + air.on_air.silent_down);
         let came = blocks.uplink_data + blocks.uplink_control + blocks.uplink_dummy;
-        check("uplink", air.on_air.places_up, came + air.uplink_lost + air.on_air.silent_up + air.on_air.jammed_up);
+        check(
+            "uplink",
+            air.on_air.places_up,
+            came + air.uplink_lost + air.on_air.silent_up + air.on_air.jammed_up,
+        );
     }
     for mobile in mobiles {
         sums.add_mobile(&mobile.mac.counts());
+        sums.mobiles += mobile.mac.rlc_counts();
     }
     let mut check = |way: &str, sent: u64, known: u64| {
         if sent != known {
             faults.push(format!("{sent} data blocks were sent {way}, and {known} came or are lost by name"));
         }
     };
-    let Sums { down, up, .. } = sums;
-    check("downlink", sums.sent_down, (sums.came_down + down.lost + down.unheard).saturating_sub(down.strays));
+    let Sums { down, up, network, mobiles, .. } = sums;
+    check(
+        "downlink",
+        sums.sent_down,
+        (sums.came_down + down.lost + down.unheard).saturating_sub(down.strays),
+    );
     check("uplink", sums.sent_up, sums.came_up + up.lost + up.collided + up.left);
+    for (way, sender, receiver, sent) in [
+        ("downlink", network.sender, mobiles.receiver, sums.sent_down),
+        ("uplink", mobiles.sender, network.receiver, sums.sent_up),
+    ] {
+        if sender.sent() != sent {
+            faults.push(format!("{way} RLC sent {} data blocks, and MAC {sent}", sender.sent()));
+        }
+        if receiver.accepted > sender.new {
+            faults.push(format!("{way} {} new blocks came of {}", receiver.accepted, sender.new));
+        }
+        if sender.acknowledged > receiver.accepted {
+            faults.push(format!(
+                "{way} {} blocks are acknowledged, and {} came",
+                sender.acknowledged, receiver.accepted
+            ));
+        }
+    }
     faults
 }
 
@@ -118,6 +145,8 @@ struct Sums {
     came_up: u64,
     down: Missed,
     up: Missed,
+    network: RlcCounts,
+    mobiles: RlcCounts,
 }
 
 impl Sums {

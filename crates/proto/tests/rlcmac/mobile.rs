@@ -527,7 +527,10 @@ fn a_polling_request_is_answered_by_the_mobile_that_it_names() {
         bench.say(NOBODY, Some(0), Down::Polling { to });
         bench.say(NOBODY, None, Down::Dummy);
         let answer = bench.say(NOBODY, None, Down::Dummy);
-        assert_eq!(answer.map(|answer| control(Some(answer))), is_its.then_some(Up::ControlAck { tlli: tlli(0) }));
+        assert_eq!(
+            answer.map(|answer| control(Some(answer))),
+            is_its.then_some(Up::ControlAck { tlli: tlli(0) })
+        );
     }
 }
 

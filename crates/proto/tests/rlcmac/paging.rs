@@ -43,7 +43,8 @@ fn a_mobile_in_drx_mode_listens_to_the_blocks_of_its_group_alone() {
     mac.set_drx(Some(drx));
     let group = CONTROL.group(&drx.imsi);
     let heard: Vec<u64> = blocks(Instant::ZERO).take(90).filter(|frame| mac.listens_to(*frame)).collect();
-    let of_group: Vec<u64> = blocks(Instant::ZERO).take(90).filter(|frame| CONTROL.is_of(group, *frame)).collect();
+    let of_group: Vec<u64> =
+        blocks(Instant::ZERO).take(90).filter(|frame| CONTROL.is_of(group, *frame)).collect();
     assert_eq!((heard.len(), heard), (2, of_group));
     mac.suspend(Instant::ZERO, true);
     assert!(!blocks(Instant::ZERO).take(45).any(|frame| mac.listens_to(frame)));
@@ -59,7 +60,9 @@ fn an_access_needs_each_block() {
     world.settle();
     let group = CONTROL.group(&drx.imsi);
     let mac = &world.mobiles[0].mac;
-    assert!(blocks(world.around.now).take(90).all(|frame| mac.listens_to(frame) == CONTROL.is_of(group, frame)));
+    assert!(
+        blocks(world.around.now).take(90).all(|frame| mac.listens_to(frame) == CONTROL.is_of(group, frame))
+    );
     assert_eq!(world.arrived(Up).len(), 1);
 }
 
@@ -211,7 +214,8 @@ fn a_page_is_heard_by_the_mobiles_of_its_group_and_by_those_that_listen_to_each_
     for (mobile, number) in [(0, 40), (1, 5), (2, 41)] {
         world.sleeper(mobile, number, Duration::ZERO);
     }
-    let by_ptmsi = |bits: u32| Page { identity: PagedIdentity::PTmsi(PTmsi(0xc000_0000 | bits)), is_packet: true };
+    let by_ptmsi =
+        |bits: u32| Page { identity: PagedIdentity::PTmsi(PTmsi(0xc000_0000 | bits)), is_packet: true };
     (1..=4).for_each(|name| world.page(by_ptmsi(name), &imsi(40)));
     let by_imsi = Page { identity: PagedIdentity::Imsi(imsi(41)), is_packet: false };
     world.page(by_imsi, &imsi(41));

@@ -208,9 +208,10 @@ impl Pcu {
                 bit_per_s: sum.octets * 8 * PERIODS_PER_S * pdchs / sum.blocks,
                 is_measured: true,
             },
-            None => {
-                DrainRate { bit_per_s: self.config.downlink_coding.bits_per_second() * pdchs, is_measured: false }
-            }
+            None => DrainRate {
+                bit_per_s: self.config.downlink_coding.bits_per_second() * pdchs,
+                is_measured: false,
+            },
         }
     }
 

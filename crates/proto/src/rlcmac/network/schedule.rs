@@ -288,7 +288,9 @@ impl Pcu {
     /// The assignments of an uplink TBF that wait are not said.
     pub(super) fn forget_assignments_of(&mut self, tfi: u8) {
         for waiting in &mut self.control {
-            waiting.retain(|control| !matches!(control, Control::UplinkAssignment { tfi: its, .. } if *its == tfi));
+            waiting.retain(
+                |control| !matches!(control, Control::UplinkAssignment { tfi: its, .. } if *its == tfi),
+            );
         }
     }
 
