@@ -3,6 +3,7 @@
 
 SGSN ?= gannet
 GGSN ?= osmo-ggsn
+RADIO ?= emulated
 CARGO ?= cargo
 MINUTES ?= 10
 
@@ -11,8 +12,8 @@ MINUTES ?= 10
 help: ## what each target does
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1: /p' Makefile
 
-demo: ## the main job: mobiles attach, ping and download through the SGSN [SGSN=gannet|osmo-sgsn] [GGSN=osmo-ggsn|gannet]
-	@scripts/demo demo "$(SGSN)" "$(GGSN)"
+demo: ## the main job: mobiles attach, ping and download through the SGSN [SGSN=gannet|osmo-sgsn] [GGSN=osmo-ggsn|gannet] [RADIO=emulated|rlcmac]
+	@scripts/demo demo "$(SGSN)" "$(GGSN)" --radio "$(RADIO)"
 
 demo-ms: ## a mobile station downloads through an access point and changes its bearer meanwhile [SGSN=gannet|osmo-sgsn] [GGSN=osmo-ggsn|gannet]
 	@scripts/demo demo-ms "$(SGSN)" "$(GGSN)"

@@ -8,10 +8,11 @@ use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_machine::{Machine, Port};
 use gannet_node::bss::radio::{ChannelConfig, RadioConfig, RlcMacConfig};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
-use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Radio, RlcMac};
+use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Radio, Tbfs};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
 use gannet_proto::rlcmac::config::NetworkConfig;
+use gannet_proto::rlcmac::multislot::MultislotClass;
 use gannet_rt::{EventLoop, MachineId, Outside, UdpConfig};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, Rai};
 use gannet_wire::ns::IpElement;
@@ -54,7 +55,7 @@ impl Plan {
         let mut bss = bss::Config::new(vcs, cells);
         bss.ip_sns = ip_sns;
         bss.loss_percent = config.radio.loss_percent;
-        bss.rlcmac = config.radio.rlcmac.map(rlcmac);
+        bss.rlcmac = rlcmac(&config.radio);
         bss.mobiles_max = mobiles.max(1);
         bss.pdus_max = mobiles.saturating_mul(PDUS_PER_MOBILE).max(PDUS_MIN).min(bss.pdus_max);
         bss.flow_control_interval = Duration::from_secs(config.radio.flow_control_interval_s.into());
@@ -159,16 +160,34 @@ fn cell(config: &CellsConfig, number: u16) -> CellConfig {
     }
 }
 
-/// Timeslots of a downlink TBF: those of multislot class 6.
-const TBF_SLOTS: u8 = 3;
+/// The multislot class of the mobiles; the range of the word has all of them.
+fn multislot_class(tbfs: &Tbfs) -> MultislotClass {
+    MultislotClass::new(tbfs.multislot_class).unwrap_or(MultislotClass::ALL[5])
+}
 
-/// RLC/MAC of all cells. Mobiles are of multislot class 6; TBFs end at once, and nothing else departs from the defaults.
-fn rlcmac(rlcmac: RlcMac) -> RlcMacConfig {
+/// Timeslots of a downlink TBF beside an uplink TBF of one.
+fn tbf_slots(tbfs: &Tbfs) -> u8 {
+    let limits = multislot_class(tbfs).limits();
+    u8::try_from(limits.rx.min(limits.sum - 1)).unwrap_or(u8::MAX)
+}
+
+/// RLC/MAC of all cells. Nothing that has no word departs from the defaults.
+fn rlcmac(radio: &Radio) -> Option<RlcMacConfig> {
+    let (rlcmac, tbfs) = (radio.rlcmac?, radio.tbfs);
+    let class = multislot_class(&tbfs);
     let pdchs = u8::MAX.checked_shl(8 - u32::from(rlcmac.slots.clamp(1, 8))).unwrap_or(u8::MAX);
-    let network = NetworkConfig { downlink_slots: TBF_SLOTS, ..NetworkConfig::new(pdchs, rlcmac.coding) };
+    let network = NetworkConfig {
+        downlink_slots: tbf_slots(&tbfs),
+        multislot_class: class,
+        delayed_release: Duration::from_millis(tbfs.idle_ms.into()),
+        idle_poll: Duration::from_millis(tbfs.idle_poll_ms.into()),
+        ..NetworkConfig::new(pdchs, rlcmac.coding)
+    };
     let channel =
         ChannelConfig { c_over_i_db: rlcmac.c_over_i_db.map(f64::from), ..ChannelConfig::default() };
-    RlcMacConfig { channel, ..RlcMacConfig::new(network) }
+    let mut config = RlcMacConfig { channel, ..RlcMacConfig::new(network) };
+    config.mobile.multislot_class = class.number();
+    Some(config)
 }
 
 /// What the SGSN is told: of RLC/MAC what its PDCHs carry, and a mobile's TBF.
@@ -180,7 +199,7 @@ fn flow(radio: &Radio) -> BvcParameters {
     let (cell, ms) = match radio.rlcmac {
         None => (radio.downlink_octets_per_s, radio.ms_rate_octets_per_s),
         Some(rlcmac) => {
-            let ms = rlcmac.octets_per_s(TBF_SLOTS).min(radio.ms_rate_octets_per_s);
+            let ms = rlcmac.octets_per_s(tbf_slots(&radio.tbfs)).min(radio.ms_rate_octets_per_s);
             (rlcmac.octets_per_s(rlcmac.slots), ms)
         }
     };

@@ -4,7 +4,7 @@ use crate::link_command::{self, LinkArguments};
 use crate::load_command::reliability_class;
 use crate::numbers::{real, whole};
 use clap::{Args, Subcommand};
-use gannet_lab::demo::{self, Peer};
+use gannet_lab::demo::{self, Peer, Radio};
 use gannet_lab::load::USERS_MAX;
 use gannet_lab::load::traffic::ANSWER_AFTER_MAX;
 use gannet_lab::mock_cipher::MockCipher;
@@ -198,12 +198,15 @@ pub struct DemoArguments {
     /// How user data comes into gannet's SGSN
     #[arg(long, default_value = "auto", value_parser = ["auto", "fifo", "reuseport", "xdp"])]
     ingress: String,
+    /// The radio of the cells: a rate and a delay, or RLC/MAC
+    #[arg(long, default_value = "emulated", value_parser = ["emulated", "rlcmac"])]
+    radio: String,
     /// How many mobiles attach
     #[arg(long, default_value_t = 10, value_parser = whole(1..=200_u32))]
     mobiles: u32,
-    /// Octets of the download
-    #[arg(long, default_value_t = 1 << 20, value_parser = whole(1..=1_usize << 30))]
-    octets: usize,
+    /// Octets of the download [default: 1048576, with RLC/MAC 131072]
+    #[arg(long, value_parser = whole(1..=1_usize << 30))]
+    octets: Option<usize>,
     /// How often the first mobile changes cells during the download, within its routing area
     #[arg(long, default_value_t = 0, value_parser = whole(0..=1000_u32))]
     cell_changes: u32,
@@ -343,14 +346,16 @@ pub fn peer(name: &str, osmocom: &str) -> Result<Peer, String> {
 /// A sentence for the person.
 pub fn demo(arguments: &DemoArguments) -> Result<ExitCode, String> {
     let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
+    let radio = if arguments.radio == "rlcmac" { Radio::RlcMac } else { Radio::Emulated };
     let mut options = demo::Options {
         gannet,
         sgsn: peer(&arguments.sgsn, "osmo-sgsn")?,
         ggsn: peer(&arguments.ggsn, "osmo-ggsn")?,
         gtp_version: arguments.gtp_version,
         ingress: arguments.ingress.clone(),
+        radio,
         mobiles: arguments.mobiles,
-        download_octets: arguments.octets,
+        download_octets: arguments.octets.unwrap_or_else(|| radio.download_octets()),
         cell_changes: arguments.cell_changes,
         out: arguments.out.clone(),
         progress: std::io::stderr().is_terminal(),

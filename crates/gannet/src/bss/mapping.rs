@@ -32,7 +32,10 @@ pub fn same_cells(old: &BssConfig, new: &BssConfig) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_machine::time::Duration;
+    use gannet_node::bss::radio::RlcMacConfig;
     use gannet_ops::config::bss::GbDialect;
+    use gannet_ops::config::cells as ops;
     use gannet_proto::auth::cards::{Cards, Variant};
     use gannet_proto::auth::key::Key128;
     use gannet_wire::id::{Bvci, Nsei, Nsvci, Sapi};
@@ -58,6 +61,28 @@ mod tests {
         assert_eq!(plan(&config).unwrap().ms.cards, config.fleet.mobiles.cards);
         config.fleet.links.of_mut(Sapi::DATA3).unwrap().shared.n200 = Some(7);
         assert_eq!(plan(&config).unwrap().ms.user_plane.links, config.fleet.links);
+    }
+
+    /// A mobile has the timeslots that its class permits beside one uplink, and its rate is theirs.
+    #[test]
+    fn tbfs_are_as_their_words_have_it() {
+        let of = |class: u8| {
+            let mut config = BssConfig::default();
+            let coding = gannet_wire::rlcmac::coding::CodingScheme::Cs4;
+            config.gb.radio.rlcmac = Some(ops::RlcMac { slots: 4, coding, c_over_i_db: None });
+            config.gb.radio.tbfs = ops::Tbfs { multislot_class: class, idle_ms: 2000, idle_poll_ms: 270 };
+            plan(&config).unwrap().cells.bss
+        };
+        let slots = [1, 4, 6, 8, 12].map(|class| of(class).rlcmac.unwrap().network.downlink_slots);
+        assert_eq!(slots, [1, 3, 3, 4, 4]);
+        let bss = of(8);
+        // 50 octets in each of 50 blocks a second.
+        assert_eq!(bss.cells[0].flow.default_ms.rate_bit_per_s, 4 * 50 * 50 * 8);
+        let RlcMacConfig { network, mobile, .. } = bss.rlcmac.unwrap();
+        assert_eq!((network.multislot_class.number(), mobile.multislot_class), (8, 8));
+        assert_eq!(network.delayed_release, Duration::from_secs(2));
+        assert_eq!(network.idle_poll, Duration::from_millis(270));
+        assert!(plan(&BssConfig::default()).unwrap().cells.bss.rlcmac.is_none());
     }
 
     #[test]

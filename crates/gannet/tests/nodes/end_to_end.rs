@@ -28,6 +28,7 @@ pub const CASES: &[Case] = &[
     ("gtpv0_with_osmo_ggsn_by_fifo", OSMO_GGSN, gtpv0_by_fifo),
     ("gtpv0_with_gannet_ggsn", TOOLS, gtpv0_with_gannet_ggsn),
     ("demo_with_osmo_sgsn", OSMO_BOTH, demo_with_osmo_sgsn),
+    ("demo_over_rlc_mac", TOOLS, demo_over_rlc_mac),
     ("an_interrupted_demo_leaves_nothing", TOOLS, an_interrupted_demo_leaves_nothing),
     ("sgsnemu_pings_through_our_ggsn", &[Need::NetAdmin, Need::Program("sgsnemu")], sgsnemu_pings),
 ];
@@ -165,6 +166,22 @@ fn demo_with_osmo_sgsn() {
     let said = demo(&directory, &["--sgsn", "osmo-sgsn"]);
     assert!(said.contains("osmo-sgsn, osmo-ggsn") && said.contains("3 of 3"), "{said}");
     assert!(census(&directory, "bss.pcapng").gb_tcp > 150);
+}
+
+/// Rate and round trip are those of GPRS: three timeslots of CS-2 carry 36.0 kbit/s, and no LL-PDU crosses the air both ways within two
+/// block periods each.
+fn demo_over_rlc_mac() {
+    let directory = TempDir::new("gannet-demo-radio");
+    let said = demo(&directory, &["--radio", "rlcmac", "--ggsn", "gannet", "--octets", "40000"]);
+    let number_before = |name: &str, unit: &str| {
+        let row = said.lines().find(|line| line.trim_start().starts_with(name));
+        let words: Vec<&str> = row.unwrap_or_else(|| panic!("{said}")).split_whitespace().collect();
+        let unit = words.iter().position(|word| *word == unit).unwrap_or_else(|| panic!("{said}"));
+        words[unit - 1].parse::<f64>().unwrap_or_else(|_| panic!("{said}"))
+    };
+    assert!(said.contains("RLC/MAC, 4 timeslots of CS-2") && said.contains("3 of 3"), "{said}");
+    assert!(number_before("download", "kbit/s") < 36.0 && number_before("ping", "ms") > 80.0, "{said}");
+    assert!(census(&directory, "sgsn.pcapng").gn_tcp > 30);
 }
 
 fn an_interrupted_demo_leaves_nothing() {

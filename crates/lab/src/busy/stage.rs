@@ -176,7 +176,7 @@ impl Stage {
 
 /// The demo's base stations with a device for each mobile, and rates that leave the download to TCP.
 fn bss() -> String {
-    configs::bss(MOBILES, false).replace(
+    configs::bss(MOBILES, false, "").replace(
         " tun ms count 1\n",
         &format!(
             " tun {DEVICES} count {MOBILES}\n radio downlink 4000000 uplink 4000000\n radio delay 5\n \

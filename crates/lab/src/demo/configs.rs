@@ -1,5 +1,6 @@
 //! The configuration files of the demo's nodes, in the words of their own VTY.
 
+use super::Radio;
 use std::path::Path;
 
 /// Addresses of the four namespaces: documentation prefixes (RFC 5737), which no real network uses.
@@ -91,9 +92,27 @@ pub const LONG_FRAMES: &str = " llc n201-u 1520\n";
 /// Cells where mobiles change them: two of each of two NSEs, all in one routing area.
 pub const CELLS: u32 = 4;
 
-/// For `gannet bss`.
+/// The words of the BSS for a radio. Four timeslots let a TBF of three run beside the others' signalling.
 #[must_use]
-pub fn bss(mobiles: u32, several_cells: bool) -> String {
+pub const fn radio(radio: Radio) -> &'static str {
+    match radio {
+        Radio::Emulated => "",
+        Radio::RlcMac => " radio rlcmac slots 4 cs 2\n",
+    }
+}
+
+/// The same for a person.
+#[must_use]
+pub const fn radio_in_words(radio: Radio) -> &'static str {
+    match radio {
+        Radio::Emulated => "emulated: a rate and a delay",
+        Radio::RlcMac => "RLC/MAC, 4 timeslots of CS-2: RTT and rate are those of GPRS",
+    }
+}
+
+/// For `gannet bss`, with the words of a radio.
+#[must_use]
+pub fn bss(mobiles: u32, several_cells: bool, radio: &str) -> String {
     let cells = if several_cells {
         format!(" cells {CELLS}\n cells-per-nse 2\n cells-per-routing-area {CELLS}\n")
     } else {
@@ -104,7 +123,7 @@ pub fn bss(mobiles: u32, several_cells: bool) -> String {
  remote-ip {}
  remote-port 23000
  local-ip {}
-{cells} mobiles {mobiles}
+{cells}{radio} mobiles {mobiles}
  apn internet
  tun ms count 1
 line vty

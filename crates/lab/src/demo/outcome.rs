@@ -1,6 +1,6 @@
 //! What the demo measured, and the short table that shows it.
 
-use super::{Options, Peer};
+use super::{Options, Radio, configs};
 use crate::testbed::TestbedError;
 use std::fmt::Write as _;
 
@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 pub struct Outcome {
     /// SGSN and GGSN by name.
     pub peers: (&'static str, &'static str),
+    /// The radio of the cells.
+    pub radio: Radio,
     /// Mobiles that were to attach.
     pub mobiles: u32,
     /// Mobiles with an active PDP context.
@@ -61,6 +63,14 @@ pub(crate) fn ping(text: &str) -> Result<((u32, u32), RttMs), TestbedError> {
     Ok(((sent, received), (*min, *mean, *max)))
 }
 
+/// Octets, the time that they took, and their rate.
+pub(crate) fn rate(octets: u64, seconds: f64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    let mbps = octets as f64 * 8.0 / 1e6 / seconds.max(1e-9);
+    let rate = if mbps < 0.1 { format!("{:.1} kbit/s", mbps * 1e3) } else { format!("{mbps:.2} Mbit/s") };
+    format!("{octets} octets in {seconds:.2} s, {rate}")
+}
+
 /// From a node's `show drops`: a line for each name, `name count sentence…`.
 pub(crate) fn drops(node: &str, text: &str) -> Vec<(String, String, u64)> {
     let of_line = |line: &str| {
@@ -72,15 +82,13 @@ pub(crate) fn drops(node: &str, text: &str) -> Vec<(String, String, u64)> {
 }
 
 impl Outcome {
-    /// From the answer of the BSS's `show mobile`: a line for each mobile, with its state.
-    #[must_use]
-    pub fn of_mobiles(options: &Options, text: &str) -> Self {
-        let name = |peer, osmocom| if peer == Peer::Gannet { "gannet" } else { osmocom };
-        let active = text.lines().filter(|line| line.contains("pdp-active")).count();
+    /// With so many mobiles active.
+    pub(super) const fn new(options: &Options, active: u32) -> Self {
         Self {
-            peers: (name(options.sgsn, "osmo-sgsn"), name(options.ggsn, "osmo-ggsn")),
+            peers: (options.sgsn.name("osmo-sgsn"), options.ggsn.name("osmo-ggsn")),
+            radio: options.radio,
             mobiles: options.mobiles,
-            active: u32::try_from(active).unwrap_or(u32::MAX),
+            active,
             contexts_at_sgsn: None,
             n_pdus: None,
             pings: (0, 0),
@@ -156,6 +164,7 @@ impl Outcome {
             let _ = writeln!(text, "  {name:<24} {value}");
         };
         row("SGSN, GGSN", format!("{}, {}", self.peers.0, self.peers.1));
+        row("radio", configs::radio_in_words(self.radio).to_owned());
         row("mobiles attached", format!("{} of {}", self.active, self.mobiles));
         row(
             "PDP contexts at the SGSN",
@@ -167,9 +176,7 @@ impl Outcome {
         let pings =
             format!("{} of {} answered, RTT {min:.2} / {mean:.2} / {max:.2} ms", self.pings.1, self.pings.0);
         row("ping", pings);
-        #[expect(clippy::cast_precision_loss, reason = "for people")]
-        let rate = self.octets as f64 * 8.0 / 1e6 / self.seconds.max(1e-9);
-        row("download", format!("{} octets in {:.2} s, {rate:.2} Mbit/s", self.octets, self.seconds));
+        row("download", rate(self.octets, self.seconds));
         if self.cell_changes > 0 {
             let flushed = self.octets_flushed.map_or_else(unknown, |(moved, deleted)| {
                 format!("{moved} octets moved, {deleted} deleted by the BSS")

@@ -1,7 +1,7 @@
 //! What the demo of the mobile station measured, and its table.
 
 use super::download::{Downloaded, Lasted};
-use super::{CHANGES, Options, Peer};
+use super::{CHANGES, Options};
 use crate::demo::outcome;
 use crate::testbed::TestbedError;
 use std::fmt::Write as _;
@@ -26,10 +26,9 @@ pub struct Outcome {
 
 impl Outcome {
     pub(super) fn new(options: &Options, address: &str, ping: &str) -> Result<Self, TestbedError> {
-        let name = |peer, osmocom| if peer == Peer::Gannet { "gannet" } else { osmocom };
         let (pings, rtt_ms) = outcome::ping(ping)?;
         Ok(Self {
-            peers: (name(options.sgsn, "osmo-sgsn"), name(options.ggsn, "osmo-ggsn")),
+            peers: (options.sgsn.name("osmo-sgsn"), options.ggsn.name("osmo-ggsn")),
             addresses: (address.to_owned(), String::new()),
             pings,
             rtt_ms,
@@ -81,9 +80,7 @@ impl Outcome {
         let pings =
             format!("{} of {} answered, RTT {min:.2} / {mean:.2} / {max:.2} ms", self.pings.1, self.pings.0);
         row("ping", pings);
-        #[expect(clippy::cast_precision_loss, reason = "for people")]
-        let rate = self.octets.0 as f64 * 8.0 / 1e6 / self.seconds.max(1e-9);
-        row("download", format!("{} octets in {:.2} s, {rate:.2} Mbit/s", self.octets.0, self.seconds));
+        row("download", outcome::rate(self.octets.0, self.seconds));
         for (change, lasted) in CHANGES.iter().zip(&self.changes) {
             let Lasted { took, octets, longest_wait } = lasted;
             let (took, longest_wait) = (took.as_millis(), longest_wait.as_millis());

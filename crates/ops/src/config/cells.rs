@@ -8,10 +8,13 @@
 //! | NSE k (from 0), of cells k·`cells-per-nse` and on | NSEI `nsei-base + k`, NSVCI `nsvci-base + k`, UDP port `local-port + k`; with IP-SNS e ports for each NSE, `local-port + k·e` and on |
 
 mod commands;
+mod tbfs;
 
 pub(crate) use commands::{install, write};
+pub use tbfs::Tbfs;
 
-use crate::grammar::{Node, Problem};
+use crate::config::Element;
+use crate::grammar::{Action, CommandError, Edit, Grammar, Node, Problem};
 use core::net::Ipv4Addr;
 use gannet_wire::id::Plmn;
 use gannet_wire::rlcmac::coding::CodingScheme;
@@ -156,6 +159,8 @@ pub struct Radio {
     pub flow_control_interval_s: u16,
     /// RLC/MAC in place of the rates, the delay and the loss.
     pub rlcmac: Option<RlcMac>,
+    /// Its TBFs.
+    pub tbfs: Tbfs,
 }
 
 /// A radio with RLC/MAC.
@@ -232,6 +237,18 @@ impl Default for Radio {
             ms_rate_octets_per_s: 50_000,
             flow_control_interval_s: 10,
             rlcmac: None,
+            tbfs: Tbfs::default(),
         }
     }
+}
+
+/// Adds a command that changes the configuration.
+fn set<E: Element<Config: HasCells>>(
+    grammar: &mut Grammar<E>,
+    node: Node,
+    pattern: &'static str,
+    help: &str,
+    set: fn(&mut Edit<'_, E::Config>) -> Result<(), CommandError>,
+) {
+    grammar.add(&[node], pattern, help, Action::<E>::Set(set));
 }

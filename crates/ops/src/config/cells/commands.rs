@@ -1,8 +1,8 @@
 //! The commands of cells, and how they are written.
 
-use super::{CellsConfig, GbDialect, HasCells, RlcMac};
+use super::{CellsConfig, GbDialect, HasCells, RlcMac, set, tbfs};
 use crate::config::{ConfigText, Element};
-use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
+use crate::grammar::{Args, CommandError, Grammar, Node};
 use gannet_wire::rlcmac::coding::CodingScheme;
 
 /// Writes the lines of cells.
@@ -49,23 +49,13 @@ fn write_cells(config: &CellsConfig, text: &mut ConfigText) {
             Some(db) => text.line(format_args!("radio rlcmac slots {slots} cs {coding} c-i {db}")),
         }
     }
+    tbfs::write(&radio.tbfs, text);
     text.line(format_args!("flow-control cell bmax {}", radio.cell_bmax_octets));
     text.line(format_args!(
         "flow-control ms bmax {} rate {}",
         radio.ms_bmax_octets, radio.ms_rate_octets_per_s
     ));
     text.line(format_args!("flow-control interval {}", radio.flow_control_interval_s));
-}
-
-/// Adds a command that changes the configuration.
-fn set<E: Element<Config: HasCells>>(
-    grammar: &mut Grammar<E>,
-    node: Node,
-    pattern: &'static str,
-    help: &str,
-    set: fn(&mut Edit<'_, E::Config>) -> Result<(), CommandError>,
-) {
-    grammar.add(&[node], pattern, help, Action::<E>::Set(set));
 }
 
 /// The commands, in this node.
@@ -199,6 +189,7 @@ fn install_radio<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: N
         },
     );
     install_rlcmac(grammar, node);
+    tbfs::install(grammar, node);
     let flow = "What the BSS tells the SGSN";
     set(
         grammar,
