@@ -115,7 +115,7 @@ impl Bss {
     ) {
         let mut octets = Vec::with_capacity(8);
         identity.emit(&mut octets);
-        let mut paged = 0_u32;
+        let (mut paged, mut paged_by_air) = (0_u32, Vec::new());
         for (index, cell) in (0_u32..).zip(&self.cells) {
             let (config, rai) = (cell.config, cell.config.id.rai);
             let inside = config.nsei == nsei
@@ -126,6 +126,13 @@ impl Bss {
                     PagingArea::BssArea(_) => true,
                 };
             if !inside || !self.bvcs.is_unblocked(index) {
+                continue;
+            }
+            if !self.radio.has_mobiles() {
+                // Mobiles that are elsewhere are paged for packet services alone.
+                let is_paged = kind == UmKind::PagingPs && self.radio.page(cx.now, index, *identity);
+                paged += u32::from(is_paged);
+                paged_by_air.push(index);
                 continue;
             }
             let Some(mut frame) = cx.frames.copy_of(&octets) else {
@@ -141,6 +148,7 @@ impl Bss {
         if paged == 0 {
             cx.drop(Drop::BssPagedNowhere, None);
         }
+        paged_by_air.into_iter().for_each(|cell| self.arm_cell(cx, cell));
     }
 
     /// SUSPEND-ACK: the mobile needs the number for its RESUME.

@@ -46,6 +46,17 @@ impl Default for ChannelConfig {
     }
 }
 
+impl ChannelConfig {
+    /// What one direction of one mobile loses.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        match self.c_over_i_db {
+            Some(db) => Link::new(self.profile, db, self.bursts),
+            None => Link::perfect(),
+        }
+    }
+}
+
 impl RlcMacConfig {
     /// Defaults around a setting of the PCUs.
     #[must_use]
@@ -79,14 +90,22 @@ const fn direction(way: Way) -> Direction {
     }
 }
 
-fn carried(pdu: Pending) -> LlPdu {
+pub(super) fn carried(pdu: Pending) -> LlPdu {
     let Pending { mobile, tlli, expires, frame } = pdu;
     LlPdu { mobile, tlli, expires, frame }
 }
 
-fn pending(pdu: LlPdu) -> Pending {
+pub(super) fn pending(pdu: LlPdu) -> Pending {
     let LlPdu { mobile, tlli, expires, frame } = pdu;
     Pending { mobile, tlli, expires, frame }
+}
+
+pub(super) const fn loss_cause(loss: Loss) -> LossCause {
+    match loss {
+        Loss::Lifetime => LossCause::Lifetime,
+        Loss::Air => LossCause::Air,
+        Loss::Contact => LossCause::Contact,
+    }
 }
 
 impl RlcMacRadio {
@@ -94,10 +113,7 @@ impl RlcMacRadio {
     #[must_use]
     pub fn new(config: RlcMacConfig, rooms: impl IntoIterator<Item = u64>, mobiles_max: u32) -> Self {
         let channel = config.channel;
-        let link = match channel.c_over_i_db {
-            Some(db) => Link::new(channel.profile, db, channel.bursts),
-            None => Link::perfect(),
-        };
+        let link = channel.link();
         let cell = |queue_octets| {
             let network = NetworkConfig { queue_octets, ..config.network };
             Cell::new(Pcu::new(network, config.options), channel.capture)
@@ -121,7 +137,7 @@ impl RlcMacRadio {
     /// What happened on the air of a cell.
     #[must_use]
     pub fn air_counts(&self, cell: u32) -> Option<AirCounts> {
-        self.cell(cell).map(|cell| *cell.counts())
+        self.cell(cell).map(Cell::counts)
     }
 
     /// What happened in a mobile.
@@ -215,14 +231,7 @@ impl Radio for RlcMacRadio {
         state.run(cx, &mut self.mobiles);
         Some(match state.pop_fate(direction(way))? {
             Fate::Arrived(pdu) => Indication::Arrived(pending(pdu)),
-            Fate::Lost(pdu, loss) => {
-                let cause = match loss {
-                    Loss::Lifetime => LossCause::Lifetime,
-                    Loss::Air => LossCause::Air,
-                    Loss::Contact => LossCause::Contact,
-                };
-                Indication::Lost { pdu: pending(pdu), cause }
-            }
+            Fate::Lost(pdu, loss) => Indication::Lost { pdu: pending(pdu), cause: loss_cause(loss) },
         })
     }
 
