@@ -14,6 +14,7 @@ use gannet_wire::bssgp::{DlUnitdata, UlUnitdata};
 use gannet_wire::gtp::{pco, v0, v1c, v1u};
 use gannet_wire::l3::{Direction, L3Message};
 use gannet_wire::rlcmac::access::{AcknowledgementBurst, PacketChannelRequest8, PacketChannelRequest11};
+use gannet_wire::rlcmac::bcch::SystemInformation3;
 use gannet_wire::rlcmac::block::{DownlinkHeader, UplinkHeader};
 use gannet_wire::rlcmac::ccch::CcchMessage;
 use gannet_wire::rlcmac::cell::SystemInformation13;
@@ -250,6 +251,10 @@ pub fn rlcmac(octets: &[u8]) {
         let whole = message.emit().expect("what is read fits");
         let second = CcchMessage::parse(&whole).expect("what is written is read");
         assert_eq!(second.emit(), Some(whole));
+    }
+    if let Ok(message) = SystemInformation3::parse(octets) {
+        let whole = message.emit().expect("what is read fits");
+        assert_eq!(SystemInformation3::parse(&whole), Ok(message));
     }
     if let Ok(message) = SystemInformation13::parse(octets) {
         let whole = message.emit().expect("what is read fits");

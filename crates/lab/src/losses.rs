@@ -42,7 +42,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::GtpToMobile | D::GgsnToGtp | D::GgsnSourceAddress | D::DemuxForeignSource | D::GgsnLinkLocal | D::GgsnNotIp | D::GgsnNoContext | D::GgsnAwaitsContext
         | D::GgsnNotificationLimited | D::GgsnNoFilter | D::GgsnToMobile | D::GgsnHopLimit | D::GgsnOverRate | D::GgsnContextGone | D::BssFlushed | D::BssUnknownMobile
         | D::SgsnOtherRoutingArea | D::BssOverrun | D::BssLifetime | D::BssContactLost | D::BssRadioLoss | D::BssCellDown | D::MsOtherCell
-        | D::MsNoCell | D::MsOverMtu | D::MsUnconfirmedFull | D::MsNoContext | D::MsOtherAddressType | D::MsUpdating | D::MsSuspended
+        | D::MsNoCell | D::MsOverMtu | D::MsUnconfirmedFull | D::MsRadioFull | D::MsRadioContact | D::MsNoContext | D::MsOtherAddressType | D::MsUpdating | D::MsSuspended
         | D::EdgeUnknownStream | D::EdgeOverRate | D::EdgeShareTaken | D::EdgeSharedFull | D::EdgeMalformed
         | D::EdgeRefused | D::EdgeHeldFull | D::EdgeNoNeighbour | D::EdgeNotFragmented
         | D::AdaptNoLink | D::AdaptTooLong | D::AdaptExhausted | D::AdaptSegmentTimeout | D::AdaptSegmentEvicted

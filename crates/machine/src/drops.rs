@@ -359,6 +359,8 @@ drops! {
     MsNoRoom: "ms_no_room", "frame pool", "a frame has no room for the header of the emulated radio";
     MsOverMtu: "ms_over_mtu", "04.64 clause 8.9", "an LL-PDU of a mobile is longer than its bearer carries";
     MsUnconfirmedFull: "ms_unconfirmed_full", "configuration", "as many octets as may wait at this node for the network's confirmation";
+    MsRadioFull: "ms_radio_full", "configuration", "so much of a mobile waits for the radio that an LL-PDU has no room";
+    MsRadioContact: "ms_radio_contact", "44.060 clause 8.7.2", "a mobile has not reached its cell by random access, and gives up what it had to send";
     MsPagingNobody: "ms_paging_nobody", "04.08 clause 4.7.9.1", "no mobile in the cell has the name that was paged";
     MsPagingCs: "ms_paging_cs", "03.60 clause 16.3.1", "paging for circuit-switched services, which no mobile here has";
     MsNoContext: "ms_no_context", "04.65 clause 6.1", "a mobile was to send an N-PDU without an active PDP context for it";

@@ -1,6 +1,7 @@
 //! The service access point between the mobile's LLC and what carries its LL-PDUs to the network.
 //!
-//! On the radio that is GRR over RLC/MAC; here it may also be an emulated radio ([`crate::um`]) or a link layer. A mobile
+//! On the radio that is GRR over RLC/MAC ([`crate::rlcmac::bearer`]); it may also be an emulated radio ([`crate::um`]), a link layer, or
+//! several of them ([`crate::several`]). A mobile
 //! speaks to each of them in the primitives of this module, and knows nothing of their headers and addresses:
 //!
 //! | | request of the mobile | indication to the mobile |
@@ -224,6 +225,10 @@ pub trait Bearer: fmt::Debug {
     fn order(&mut self, _cx: &mut Context<'_>, _order: Order, _out: &mut Batch<Output>) -> bool {
         false
     }
+
+    /// A mobile has gone to a cell of another bearer: gives the LL-PDUs that it had to send here and that may not have arrived, in
+    /// their order. They go there.
+    fn leave(&mut self, _mobile: u32, _out: &mut dyn FnMut(Frame)) {}
 
     /// Whether an LL-PDU that is longer than [`Indication::Mtu`] says goes in pieces. Without that it is lost.
     fn cuts(&self) -> bool {

@@ -33,6 +33,7 @@ pub mod ns;
 pub mod octet_queue;
 pub mod rlcmac;
 pub mod rule_book;
+pub mod several;
 pub mod sm;
 pub mod sndcp;
 pub mod um;

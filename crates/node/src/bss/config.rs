@@ -1,7 +1,7 @@
 //! What a BSS is told.
 
 use super::Owner;
-use super::radio::{RadioConfig, RlcMacConfig};
+use super::radio::{RadioConfig, RlcMacConfig, VirtualUmConfig};
 use core::fmt;
 use core::net::SocketAddr;
 use gannet_machine::Port;
@@ -105,6 +105,8 @@ pub struct Config {
     pub loss_percent: u8,
     /// The cells have a radio with RLC/MAC in place of the emulated one.
     pub rlcmac: Option<RlcMacConfig>,
+    /// The same with mobiles that are elsewhere; then `rlcmac` does not count.
+    pub virtual_um: Option<VirtualUmConfig>,
 }
 
 impl Config {
@@ -129,6 +131,7 @@ impl Config {
             pdus_max: 4096,
             loss_percent: 0,
             rlcmac: None,
+            virtual_um: None,
         }
     }
 }
@@ -164,12 +167,15 @@ pub enum ConfigError {
     Ns(NsError),
     /// A cell or its BVC is there twice, its BVCI is below 2, or there are too many.
     Cell(CellId),
+    /// The timers of RLC/MAC are such as a cell cannot broadcast.
+    CellOptions,
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ns(error) => write!(f, "{error}"),
+            Self::CellOptions => f.write_str("a cell cannot broadcast these timers of RLC/MAC"),
             Self::Cell(cell) => write!(f, "cell {cell}: its name or BVC is taken or out of range"),
         }
     }

@@ -196,6 +196,12 @@ impl Bss {
     fn deliver(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pending) {
         let Pending { mobile, tlli, mut frame, .. } = pdu;
         let octets = frame.len() as u64;
+        if !self.radio.has_mobiles() {
+            if let Some(state) = self.cells.get_mut(cell as usize) {
+                state.counters.downlink.add(octets);
+            }
+            return;
+        }
         let header = UmHeader { kind: UmKind::LlPdu, cell: um_cell(cell), tlli };
         if !frame.prepend(&header.emit()) {
             cx.drop(Drop::NoFrame, None);

@@ -47,10 +47,12 @@ use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::Nsei;
 use gannet_wire::ns::IpElement;
 use mobiles::Mobiles;
-use radio::{Amount, EmulatedRadio, Radio, RadioConfig, RlcMacRadio, Way};
+use radio::{Amount, EmulatedRadio, Radio, RadioConfig, RlcMacRadio, VirtualUm, Way};
 
 /// The emulated radio; a mobile is `Peer::Slot`.
 pub const UM: Port = Port(0);
+/// The air of a radio whose mobiles are elsewhere ([`radio::VirtualUm`]).
+pub const AIR: Port = Port(0x3fff);
 
 gannet_machine::timer_names! {
     /// Who wants to be woken.
@@ -284,11 +286,16 @@ impl Bss {
     /// Where the configuration names a cell, BVC or NS-VC twice, or more than its own limits.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         let ways = config.cells.iter().map(|cell| (cell.downlink, cell.uplink));
-        let radio: Box<dyn Radio> = match config.rlcmac {
-            None => Box::new(EmulatedRadio::new(ways, config.pdus_max, config.loss_percent)),
-            Some(rlcmac) => {
-                let rooms = config.cells.iter().map(|cell| cell.downlink.queue_octets);
+        let rooms = config.cells.iter().map(|cell| (cell.id, cell.downlink.queue_octets));
+        let radio: Box<dyn Radio> = match (config.virtual_um, config.rlcmac) {
+            (None, None) => Box::new(EmulatedRadio::new(ways, config.pdus_max, config.loss_percent)),
+            (None, Some(rlcmac)) => {
+                let rooms = rooms.map(|(_, octets)| octets);
                 Box::new(RlcMacRadio::new(rlcmac, rooms, config.mobiles_max))
+            }
+            (Some(um), _) => {
+                let radio = VirtualUm::new(&um, rooms, config.mobiles_max);
+                Box::new(radio.ok_or(ConfigError::CellOptions)?)
             }
         };
         Self::with_radio(config, radio)
@@ -489,7 +496,9 @@ impl Bss {
     /// Does what the entities want, until they want nothing more.
     fn settle(&mut self, cx: &mut Context<'_>) {
         loop {
-            if let Some(output) = self.ns_outputs.pop() {
+            if let Some((peer, frame)) = self.radio.pop_sent() {
+                self.outputs.push(Output::Transmit { port: AIR, peer, frame });
+            } else if let Some(output) = self.ns_outputs.pop() {
                 self.ns_output(cx, output);
             } else if let Some(output) = self.bvc_outputs.pop() {
                 self.bvc_output(cx, output);
@@ -527,6 +536,7 @@ impl Machine for Bss {
                 Input::Datagram { port: UM, peer: Peer::Slot(mobile), frame } => {
                     self.um_datagram(cx, mobile, frame)
                 }
+                Input::Datagram { port: AIR, frame, .. } => self.air_datagram(cx, &frame),
                 Input::Datagram { port, peer: Peer::Udp(peer), frame } => {
                     self.ns.receive(cx, port, peer, frame, &mut self.ns_outputs);
                 }

@@ -23,11 +23,11 @@ impl Bss {
         match message {
             Message::PagingPs(paging) => {
                 let identity = identity(paging.ptmsi, paging.imsi);
-                self.page(cx, nsei, paging.area, UmKind::PagingPs, &identity);
+                self.page(cx, nsei, paging.area, (UmKind::PagingPs, &identity), &paging.imsi);
             }
             Message::PagingCs(paging) => {
                 let identity = identity(paging.tmsi, paging.imsi);
-                self.page(cx, nsei, paging.area, UmKind::PagingCs, &identity);
+                self.page(cx, nsei, paging.area, (UmKind::PagingCs, &identity), &paging.imsi);
             }
             Message::FlushLl { tlli, old_bvci, new_bvci, new_nsei } => {
                 let (tlli, old_bvci, new_bvci, new_nsei) = (*tlli, *old_bvci, *new_bvci, *new_nsei);
@@ -110,12 +110,12 @@ impl Bss {
         cx: &mut Context<'_>,
         nsei: Nsei,
         area: PagingArea,
-        kind: UmKind,
-        identity: &PagedIdentity,
+        (kind, identity): (UmKind, &PagedIdentity),
+        imsi: &Imsi,
     ) {
         let mut octets = Vec::with_capacity(8);
         identity.emit(&mut octets);
-        let mut paged = 0_u32;
+        let (mut paged, mut paged_by_air) = (0_u32, Vec::new());
         for (index, cell) in (0_u32..).zip(&self.cells) {
             let (config, rai) = (cell.config, cell.config.id.rai);
             let inside = config.nsei == nsei
@@ -126,6 +126,13 @@ impl Bss {
                     PagingArea::BssArea(_) => true,
                 };
             if !inside || !self.bvcs.is_unblocked(index) {
+                continue;
+            }
+            if !self.radio.has_mobiles() {
+                // Mobiles that are elsewhere are paged for packet services alone.
+                let is_paged = kind == UmKind::PagingPs && self.radio.page(cx.now, index, *identity, imsi);
+                paged += u32::from(is_paged);
+                paged_by_air.push(index);
                 continue;
             }
             let Some(mut frame) = cx.frames.copy_of(&octets) else {
@@ -141,6 +148,7 @@ impl Bss {
         if paged == 0 {
             cx.drop(Drop::BssPagedNowhere, None);
         }
+        paged_by_air.into_iter().for_each(|cell| self.arm_cell(cx, cell));
     }
 
     /// SUSPEND-ACK: the mobile needs the number for its RESUME.

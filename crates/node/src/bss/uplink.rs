@@ -66,15 +66,45 @@ impl Bss {
         }
     }
 
-    fn ll_pdu(&mut self, cx: &mut Context<'_>, mobile: u32, cell: u32, tlli: Tlli, frame: Frame) {
-        if !self.bvcs.is_unblocked(cell) {
-            cx.drop(Drop::BssCellDown, None);
-            return;
+    /// A datagram of the air, from mobiles that are elsewhere.
+    pub(super) fn air_datagram(&mut self, cx: &mut Context<'_>, octets: &[u8]) {
+        match self.radio.hear(cx.now, octets) {
+            Ok(cell) => cell.into_iter().for_each(|cell| self.arm_cell(cx, cell)),
+            Err(error) => {
+                cx.log(Category::Um, Level::Info, format_args!("on the air: {error}"));
+                cx.drop(Drop::UmMalformed, None);
+            }
         }
+    }
+
+    /// An LL-PDU has come whole from a mobile that is elsewhere: that is when the BSS hears of it. False where it goes no further.
+    fn came_by_air(&mut self, cx: &mut Context<'_>, cell: u32, pdu: &Pending) -> bool {
+        if !self.may_send(cx, cell, pdu.tlli) {
+            return false;
+        }
+        if let Some(Heard::Came { left, forgotten }) = self.mobiles.heard(pdu.mobile, cell, pdu.tlli) {
+            self.mobile_came(cx, pdu.mobile, cell, (left, forgotten));
+        }
+        true
+    }
+
+    /// Whether a mobile may send in a cell; dropped by name where not.
+    fn may_send(&self, cx: &mut Context<'_>, cell: u32, tlli: Tlli) -> bool {
         // Who has a local TLLI is attached: its way is free.
         let closed_until = self.cells.get(cell as usize).map_or(Instant::ZERO, |cell| cell.closed_until);
-        if cx.now < closed_until && tlli.kind() != TlliKind::Local {
-            cx.drop(Drop::BssOverload, None);
+        let drop = if !self.bvcs.is_unblocked(cell) {
+            Drop::BssCellDown
+        } else if cx.now < closed_until && tlli.kind() != TlliKind::Local {
+            Drop::BssOverload
+        } else {
+            return true;
+        };
+        cx.drop(drop, None);
+        false
+    }
+
+    fn ll_pdu(&mut self, cx: &mut Context<'_>, mobile: u32, cell: u32, tlli: Tlli, frame: Frame) {
+        if !self.may_send(cx, cell, tlli) {
             return;
         }
         let (expires, urgency) = (Instant(u64::MAX), Urgency::default());
@@ -98,6 +128,9 @@ impl Bss {
                     continue;
                 }
             };
+            if !self.radio.has_mobiles() && !self.came_by_air(cx, cell, &pdu) {
+                continue;
+            }
             let Some(state) = self.cells.get_mut(cell as usize) else { return };
             let Pending { tlli, mut frame, .. } = pdu;
             let octets = frame.len();

@@ -54,14 +54,15 @@ impl Ms {
         if mobile.suspension != Suspension::None {
             return Err(Drop::MsSuspended);
         }
-        // 04.08 clause 4.7.5.1: the mobile sends no user data while it updates its routing area.
-        if mobile.gmm.state() == GmmMsState::RoutingAreaUpdatingInitiated {
-            return Err(Drop::MsUpdating);
-        }
         if bearer.acknowledged {
             self.acknowledged_n_pdu(cx, index, nsapi, frame)?;
             self.stats.n_pdu_uplink += 1;
             return Ok(());
+        }
+        // 04.08 clause 4.7.5.1: the mobile sends no user data while it updates its routing area. In acknowledged mode it is
+        // what LLC sends that is lost, and sent again.
+        if mobile.gmm.state() == GmmMsState::RoutingAreaUpdatingInitiated {
+            return Err(Drop::MsUpdating);
         }
         let mut sndcp = bearer.sndcp;
         let mut segments = core::mem::take(&mut self.segments);

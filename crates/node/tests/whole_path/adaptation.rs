@@ -1,6 +1,7 @@
 //! Mobiles on Ethernet and UDP: access points that speak the adaptation protocol, an SGSN and a GGSN, over links in virtual
 //! time.
 
+use crate::radio_bearer::{self, RadioCell};
 use crate::world::{MOBILES, Node, packet};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_machine::drops::Drop;
@@ -19,13 +20,13 @@ use gannet_proto::adaptation::{
     SharedKey,
 };
 use gannet_proto::auth::key::Key128;
-use gannet_proto::bearer::Order;
+use gannet_proto::bearer::{Bearer, Order};
 use gannet_proto::gtp::Version;
 use gannet_wire::adaptation::{ApName, FLAG_SEGMENT, NetworkMode};
 use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, Nsvci, Plmn, Rai};
 use gannet_wire::l3::ie::{PdpAddress, QosProfile};
 
-const SGSN_GB: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 100)), 23000);
+pub const SGSN_GB: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 100)), 23000);
 const SGSN_GN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 103));
 const GGSN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 104));
 pub const OUTSIDE: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
@@ -65,6 +66,8 @@ pub struct World {
     is_one_ap: bool,
     pub sgsn: Node<Sgsn>,
     pub ggsn: Node<Ggsn>,
+    /// A cell of the radio beside the access points.
+    pub radio: Option<RadioCell>,
     dice: Rng,
     pub events: Vec<MsEvent>,
     pub from_ms: Vec<(u32, Vec<u8>)>,
@@ -90,6 +93,8 @@ pub struct Choice {
     pub is_one_ap: bool,
     /// From where a packet enters a link until it leaves it, other than in `profile`.
     pub delays: Vec<Duration>,
+    /// There is a cell of the radio as well, which comes after all links.
+    pub has_radio: bool,
 }
 
 impl Choice {
@@ -107,6 +112,7 @@ impl Choice {
             profile,
             is_one_ap: false,
             delays: Vec::new(),
+            has_radio: false,
         }
     }
 
@@ -151,7 +157,11 @@ impl Choice {
         let first = "001010000000001".parse().unwrap();
         let config =
             MsConfig { bearer_selects: true, ..MsConfig::new(self.mobiles, first, self.cells_of_mobiles()) };
-        Ms::new(config, Box::new(bearer))
+        let bearer: Box<dyn Bearer> = Box::new(bearer);
+        let links = u16::try_from(self.media.len()).unwrap();
+        let cells = u16::try_from(self.cells_of_mobiles().len()).unwrap();
+        let several = || radio_bearer::beside(self.mobiles, (links, cells));
+        Ms::new(config, if self.has_radio { several()(bearer) } else { bearer })
     }
 
     fn access_point(&self, ap: usize) -> ApNode {
@@ -210,6 +220,7 @@ impl World {
             is_one_ap: choice.is_one_ap,
             sgsn: Node::new(3, Sgsn::new(sgsn, 3)),
             ggsn: Node::new(4, Ggsn::new(GgsnConfig::new(GGSN, vec![apn])).unwrap()),
+            radio: choice.has_radio.then(RadioCell::new),
             dice: Rng::seeded(5),
             events: Vec::new(),
             from_ms: Vec::new(),
@@ -233,7 +244,10 @@ impl World {
                 (ms::TUN, Peer::Slot(mobile)) => self.from_ms.push((mobile, octets)),
                 (port, _) => {
                     let is_it = |link: &usize| ms::bearer_port(u16::try_from(*link).unwrap()) == port;
-                    let link = (0..self.wires.len()).find(is_it).unwrap();
+                    let Some(link) = (0..self.wires.len()).find(is_it) else {
+                        self.radio.as_mut().unwrap().from_mobiles(peer, &octets);
+                        continue;
+                    };
                     self.pieces += u64::from(octets[1] & FLAG_SEGMENT != 0);
                     self.heard.iter_mut().for_each(|heard| heard.push((true, octets.clone())));
                     self.wires[link].up.carry(self.now, &mut self.dice, octets);
@@ -283,6 +297,10 @@ impl World {
         for (port, peer, octets) in self.sgsn.step(self.now, |_| ()) {
             moved = true;
             match port {
+                sgsn::GB if peer == radio_bearer::GB => {
+                    let radio = self.radio.as_mut().unwrap();
+                    radio.bss.datagram(gb_port(0), Peer::Udp(SGSN_GB), &octets);
+                }
                 sgsn::GB => {
                     let ap = (0..self.aps.len()).find(|ap| Peer::Udp(gb_of(*ap)) == peer).unwrap();
                     self.aps[ap].datagram(gb_port(0), Peer::Udp(SGSN_GB), &octets);
@@ -303,7 +321,9 @@ impl World {
     }
 
     fn settle(&mut self) {
-        while [self.step_mobiles(), self.step_access_points(), self.step_core()].contains(&true) {}
+        let mut step =
+            || [self.step_mobiles(), self.step_access_points(), self.step_radio(), self.step_core()];
+        while step().contains(&true) {}
     }
 
     pub fn pass(&mut self, milliseconds: u64) {
@@ -311,7 +331,9 @@ impl World {
         self.settle();
         loop {
             let nodes = [&self.ms.around.timers, &self.sgsn.around.timers, &self.ggsn.around.timers];
-            let timers = nodes.into_iter().chain(self.aps.iter().map(|ap| &ap.around.timers));
+            let radio = self.radio.iter().map(|radio| &radio.bss.around.timers);
+            let aps = self.aps.iter().map(|ap| &ap.around.timers);
+            let timers = nodes.into_iter().chain(aps).chain(radio);
             let wires = self.wires.iter().flat_map(|wire| [wire.up.next(), wire.down.next()]);
             let next = timers.map(|timers| timers.next()).chain(wires).flatten().min();
             let Some(next) = next.filter(|at| *at <= end) else { break };

@@ -9,13 +9,13 @@ use gannet_machine::time::{Duration, Instant};
 use gannet_machine::{Input, Peer};
 use gannet_node::bss::access_point::ApCommand;
 use gannet_node::ggsn::PORT_TUN;
-use gannet_node::ms::{self, MsCommand};
+use gannet_node::ms::{self, MsCommand, MsEvent};
 use gannet_proto::adaptation::Medium;
 use gannet_proto::bearer::Order;
 use gannet_wire::l3::ie::{QosProfile, ReliabilityClass};
 
 /// The mobile that transfers.
-const MOBILE: u32 = 3;
+pub const MOBILE: u32 = 3;
 /// N-PDUs each way in all.
 const N_PDUS: usize = 2400;
 
@@ -28,7 +28,7 @@ struct Way {
 
 /// What goes on during a transfer.
 #[derive(Debug, Clone, Copy)]
-enum Act {
+pub enum Act {
     Prefer(u16),
     Order,
     Pull,
@@ -36,11 +36,15 @@ enum Act {
     Length(u16),
 }
 
-struct Transfer {
-    world: World,
+pub struct Transfer {
+    pub world: World,
     address: Ipv4Addr,
     down: Way,
     up: Way,
+    /// N-PDUs each way in all.
+    n_pdus: usize,
+    /// The mobile takes nothing.
+    is_held_back: bool,
     /// When something came last, and the longest time for which nothing did.
     came_at: Instant,
     longest_wait: Duration,
@@ -59,13 +63,18 @@ impl Transfer {
         let mut choice = Choice::new(&[Medium::Ethernet, Medium::Udp], has_keys);
         choice.is_one_ap = true;
         choice.delays = [3000, 200].map(Duration::from_micros).to_vec();
-        let mut world = World::new(&choice);
+        Self::over(&choice, reliability, N_PDUS)
+    }
+
+    /// So many N-PDUs each way in a world as chosen.
+    pub fn over(choice: &Choice, reliability: ReliabilityClass, n_pdus: usize) -> Self {
+        let mut world = World::new(choice);
         let qos = QosProfile { reliability, ..QosProfile::BEST_EFFORT };
         let address = world.activate_with(Some(qos))[MOBILE as usize];
         world.from_ms.clear();
         let came_at = world.now;
         let (down, up) = <(Way, Way)>::default();
-        Self { world, address, down, up, came_at, longest_wait: Duration::ZERO }
+        Self { world, address, down, up, n_pdus, is_held_back: false, came_at, longest_wait: Duration::ZERO }
     }
 
     fn act(&mut self, act: Act) {
@@ -90,18 +99,24 @@ impl Transfer {
     }
 
     /// Both ways at once: no more than `window` are under way in each direction. Acts happen when so much has come.
-    fn run(&mut self, window: usize, acts: &[(usize, Act)]) {
+    pub fn run(&mut self, window: usize, acts: &[(usize, Act)]) {
+        let n_pdus = self.n_pdus;
         let mut acts = acts.iter().peekable();
         for _ in 0..120_000 {
             while let Some((_, act)) = acts.next_if(|(at, _)| self.down.came.len() >= *at) {
                 self.act(*act);
             }
-            while self.down.sent.len() < (self.down.came.len() + window).min(N_PDUS) {
+            while self.down.sent.len() < (self.down.came.len() + window).min(n_pdus) {
                 let down = numbered(OUTSIDE, self.address, 1400, self.down.sent.len());
                 self.world.ggsn.datagram(PORT_TUN, Peer::Slot(0), &down);
                 self.down.sent.push(down);
             }
-            while self.up.sent.len() < (self.up.came.len() + window).min(N_PDUS) {
+            for event in self.world.events.drain(..) {
+                if let MsEvent::HeldBack { mobile: MOBILE, on } = event {
+                    self.is_held_back = on;
+                }
+            }
+            while !self.is_held_back && self.up.sent.len() < (self.up.came.len() + window).min(n_pdus) {
                 let up = numbered(self.address, OUTSIDE, 1300, self.up.sent.len());
                 self.world.ms.datagram(ms::TUN, Peer::Slot(MOBILE), &up);
                 self.up.sent.push(up);
@@ -116,7 +131,7 @@ impl Transfer {
                 self.longest_wait = self.longest_wait.max(self.world.now.since(self.came_at));
                 self.came_at = self.world.now;
             }
-            let is_whole = |way: &Way| way.came.len() >= N_PDUS;
+            let is_whole = |way: &Way| way.came.len() >= n_pdus;
             if is_whole(&self.down) && is_whole(&self.up) {
                 break;
             }
@@ -126,6 +141,13 @@ impl Transfer {
         self.world.pass(20_000);
         self.down.came.extend(core::mem::take(&mut self.world.from_ms).into_iter().map(|(_, octets)| octets));
         self.up.came.append(&mut self.world.from_ggsn);
+    }
+
+    pub fn came_once_and_in_order(&self, about: &str) {
+        for (name, way) in [("down", &self.down), ("up", &self.up)] {
+            let same = way.sent.iter().zip(&way.came).take_while(|(sent, came)| sent == came).count();
+            assert_eq!((way.came.len(), same), (self.n_pdus, self.n_pdus), "{name}, {about}");
+        }
     }
 }
 
@@ -146,10 +168,7 @@ fn a_change_of_bearer_loses_and_doubles_nothing_in_acknowledged_mode() {
     for has_keys in [false, true] {
         let mut transfer = Transfer::new(has_keys, ReliabilityClass::TWO);
         transfer.run(48, CHANGES);
-        for (name, way) in [("down", &transfer.down), ("up", &transfer.up)] {
-            let same = way.sent.iter().zip(&way.came).take_while(|(sent, came)| sent == came).count();
-            assert_eq!((way.came.len(), same), (N_PDUS, N_PDUS), "{name}, keys {has_keys}");
-        }
+        transfer.came_once_and_in_order(&format!("keys {has_keys}"));
         let wait = transfer.longest_wait;
         assert!(wait < Duration::from_millis(200), "{wait:?}, keys {has_keys}");
         assert_eq!(transfer.world.cell_of(MOBILE).map(|cell| cell.ci), Some(20));

@@ -7,6 +7,7 @@ mod air;
 mod attacks;
 mod bearer_change;
 mod crowd;
+mod radio_bearer;
 mod rlcmac;
 mod world;
 

@@ -7,7 +7,6 @@
 //! that send in the same block or frame one may be stronger ([`Capture`]); otherwise all are lost.
 
 use super::block::{DownBlock, UpBlock};
-use super::ccch::block_ends;
 use super::channel::{Capture, Link};
 use super::codec::AirOctets;
 use super::conservation::OnAir;
@@ -18,10 +17,10 @@ use super::network::{Loss, Pcu};
 use super::paging::Page;
 use super::signal::{Burst, Common};
 use super::tap::{Listeners, Sighting, Tap};
+use super::transmitter::Transmitter;
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Instant;
-use gannet_wire::rlcmac::ccch::CcchOctets;
 use gannet_wire::rlcmac::coding::CodingScheme;
 use std::collections::VecDeque;
 
@@ -75,40 +74,15 @@ pub struct AirCounts {
     pub on_air: OnAir,
 }
 
-/// What the CCCH does.
-#[derive(Debug)]
-enum Ccch {
-    Silent,
-    /// A block is chosen when this frame begins.
-    Waiting(u64),
-    /// A block is on the air since this frame.
-    Sending(u64, CcchOctets),
-}
-
-/// What the PDCHs do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pdch {
-    Silent,
-    /// Blocks are chosen when this period begins.
-    Waiting(u64),
-    /// They are on the air.
-    Sending(u64),
-}
-
 /// A cell and what is on its air.
 #[derive(Debug)]
 pub struct Cell {
-    pcu: Pcu,
+    sender: Transmitter,
     capture: Capture,
     /// Mobiles that camp on the cell.
     members: Vec<u32>,
     /// Those of them that do something.
     busy: Vec<u32>,
-    ccch: Ccch,
-    pdch: Pdch,
-    down: [Option<AirOctets>; 8],
-    /// Whose the data blocks among them are.
-    owners: [Option<u32>; 8],
     up: [Vec<(u32, AirOctets)>; 8],
     /// Access bursts, with the mobile that sent each.
     bursts: Vec<(u32, Burst)>,
@@ -129,14 +103,10 @@ impl Cell {
     #[must_use]
     pub fn new(pcu: Pcu, capture: Capture) -> Self {
         Self {
-            pcu,
+            sender: Transmitter::new(pcu),
             capture,
             members: Vec::new(),
             busy: Vec::new(),
-            ccch: Ccch::Silent,
-            pdch: Pdch::Silent,
-            down: [const { None }; 8],
-            owners: [None; 8],
             up: [const { Vec::new() }; 8],
             bursts: Vec::new(),
             down_fates: VecDeque::new(),
@@ -167,18 +137,22 @@ impl Cell {
     /// Its PCU.
     #[must_use]
     pub const fn pcu(&self) -> &Pcu {
-        &self.pcu
+        &self.sender.pcu
     }
 
     /// Its PCU, to be changed. [`Cell::touched`] must follow.
     pub const fn pcu_mut(&mut self) -> &mut Pcu {
-        &mut self.pcu
+        &mut self.sender.pcu
     }
 
     /// What happened on its air.
     #[must_use]
-    pub const fn counts(&self) -> &AirCounts {
-        &self.counts
+    pub const fn counts(&self) -> AirCounts {
+        let mut counts = self.counts;
+        counts.faults.unreadable += self.sender.unreadable;
+        counts.on_air.places_down = self.sender.places;
+        counts.on_air.silent_down = self.sender.silent;
+        counts
     }
 
     /// A mobile camps on the cell.
@@ -260,14 +234,13 @@ impl Cell {
 
     fn step(&mut self, cx: &mut Context<'_>, mobiles: &mut [Mobile]) {
         let now = cx.now;
-        match self.pdch {
-            Pdch::Sending(period) if BlockPeriod(period).end() <= now => self.receive(cx, period, mobiles),
-            Pdch::Sending(_) | Pdch::Waiting(_) | Pdch::Silent => {}
+        if let Some(period) = self.sender.ended_period(now) {
+            self.receive(cx, period, mobiles);
         }
         self.common_ends(cx, mobiles);
         self.bursts_arrive(cx, mobiles);
-        if self.pcu.next_due().is_some_and(|due| due <= now) {
-            self.pcu.wake(now);
+        if self.sender.pcu.next_due().is_some_and(|due| due <= now) {
+            self.sender.pcu.wake(now);
         }
         for mobile in self.busy.iter().copied() {
             let Some(state) = mobiles.get_mut(mobile as usize) else { continue };
@@ -277,58 +250,29 @@ impl Cell {
                 self.bursts.push((mobile, burst));
             }
         }
-        self.common_begins(now);
-        match self.pdch {
-            Pdch::Waiting(period) if BlockPeriod(period).start() <= now => self.send(now, period, mobiles),
-            Pdch::Sending(_) | Pdch::Waiting(_) | Pdch::Silent => {}
+        if let Some((frame, octets)) = self.sender.begin_common(now)
+            && let Some(tap) = &mut self.tap
+        {
+            tap.common_chosen(now, frame, &octets);
+        }
+        if let Some(period) = self.sender.begin_period(now) {
+            self.send(now, period, mobiles);
         }
         self.collect(mobiles);
     }
 
     /// Decides when to go on.
     fn plan(&mut self, now: Instant, mobiles: &[Mobile]) {
-        self.plan_common(now);
-        if self.pdch == Pdch::Silent && self.pcu.is_active() {
-            self.pdch = Pdch::Waiting(BlockPeriod::at_or_after(now).0);
-        }
-        let ccch = match self.ccch {
-            Ccch::Silent => None,
-            Ccch::Waiting(frame) => Some(frame_start(frame)),
-            Ccch::Sending(frame, _) => Some(block_ends(frame)),
-        };
-        let pdch = match self.pdch {
-            Pdch::Silent => None,
-            Pdch::Waiting(period) => Some(BlockPeriod(period).start()),
-            Pdch::Sending(period) => Some(BlockPeriod(period).end()),
-        };
+        let sender = self.sender.plan(now);
         let bursts = self.bursts.iter().map(|(_, burst)| frame_start(burst.frame + 1)).min();
         let busy = self.busy.iter().filter_map(|mobile| mobiles.get(*mobile as usize)?.mac.next_due()).min();
-        self.next = [ccch, pdch, bursts, busy, self.pcu.next_due()].into_iter().flatten().min();
+        self.next = [sender, bursts, busy, self.sender.pcu.next_due()].into_iter().flatten().min();
     }
 
-    /// A block period begins: blocks are chosen.
+    /// A block period begins: the mobiles choose their blocks.
     fn send(&mut self, now: Instant, period: u64, mobiles: &mut [Mobile]) {
-        if !self.pcu.is_active() {
-            self.pdch = Pdch::Silent;
-            return;
-        }
-        self.pcu.begin(now, period);
-        let pdchs = self.pcu.pdchs();
-        self.counts.on_air.places_down += u64::from(pdchs.count_ones());
-        for (slot, (place, owner)) in (0_u8..).zip(self.down.iter_mut().zip(&mut self.owners)) {
-            let is_pdch = pdchs >> slot & 1 == 1;
-            let block = if is_pdch { self.pcu.downlink(now, slot, period) } else { None };
-            self.counts.on_air.silent_down += u64::from(is_pdch && block.is_none());
-            *owner = match &block {
-                Some(DownBlock::Data { header, .. }) => self.pcu.mobile_of(header.tfi),
-                Some(DownBlock::Control { .. }) | None => None,
-            };
-            let octets = block.as_ref().and_then(DownBlock::emit);
-            self.counts.faults.unreadable += u64::from(block.is_some() && octets.is_none());
-            if let (Some(tap), Some(octets)) = (&mut self.tap, &octets) {
-                tap.chosen(now, (slot, period), octets);
-            }
-            *place = octets;
+        if let Some(tap) = &mut self.tap {
+            self.sender.blocks().for_each(|(slot, octets)| tap.chosen(now, (slot, period), octets));
         }
         for mobile in self.busy.iter().copied() {
             let Some(state) = mobiles.get_mut(mobile as usize) else { continue };
@@ -344,14 +288,13 @@ impl Cell {
                 }
             }
         }
-        self.pdch = Pdch::Sending(period);
     }
 
     /// The last bursts of a period have come.
     fn receive(&mut self, cx: &mut Context<'_>, period: u64, mobiles: &mut [Mobile]) {
         for slot in 0..8_u8 {
             let place = usize::from(slot);
-            if let Some(octets) = self.down.get_mut(place).and_then(Option::take) {
+            if let Some(octets) = self.sender.take_block(slot) {
                 match DownBlock::parse(&octets) {
                     Ok(block) => {
                         let heard = self.receive_down(cx, (slot, period), &block, mobiles);
@@ -362,13 +305,13 @@ impl Cell {
                     Err(_) => self.counts.faults.unreadable += 1,
                 }
             }
-            if self.pcu.pdchs() >> slot & 1 == 1 {
+            if self.sender.pcu.pdchs() >> slot & 1 == 1 {
                 let sent = self.up.get_mut(place).map(core::mem::take).unwrap_or_default();
                 self.receive_up(cx, (slot, period), sent, mobiles);
             }
         }
         self.busy.retain(|mobile| mobiles.get(*mobile as usize).is_some_and(|state| state.mac.is_active()));
-        self.pdch = if self.pcu.is_active() { Pdch::Waiting(period + 1) } else { Pdch::Silent };
+        self.sender.period_received(period);
     }
 
     fn receive_down(
@@ -380,7 +323,7 @@ impl Cell {
     ) -> Option<Listeners> {
         let coding = block.coding();
         let mut heard = self.tap.as_ref().map(|_| Listeners::default());
-        let owner = self.owners.get(usize::from(slot)).copied().flatten();
+        let owner = self.sender.owner(slot);
         let tfi = if let DownBlock::Data { header, .. } = block { Some(header.tfi) } else { None };
         let mut is_known = tfi.is_none();
         for mobile in self.busy.iter().copied() {
@@ -404,8 +347,8 @@ impl Cell {
                 if octets == DUMMY_LL_PDU {
                     return;
                 }
-                let about = self.pcu.delivered(header.tfi, octets);
-                if about.is_none() && !self.pcu.carries(header.tfi) {
+                let about = self.sender.pcu.delivered(header.tfi, octets);
+                if about.is_none() && !self.sender.pcu.carries(header.tfi) {
                     self.counts.late += 1;
                     return;
                 }
@@ -459,16 +402,21 @@ impl Cell {
         let sender = heard.as_ref().and_then(|(mobile, _)| mobiles.get_mut(*mobile as usize));
         let mut sender = sender.map(|state| &mut state.mac);
         let (now, counts, fates) = (cx.now, &mut self.counts, &mut self.up_fates);
-        self.pcu.uplink(now, (slot, period), heard.as_ref().map(|(_, block)| block), |tlli, octets| {
-            let about = sender.as_mut().and_then(|mac| mac.delivered(octets));
-            if about.is_none() && !sender.as_ref().is_some_and(|mac| mac.carries()) {
-                counts.late += 1;
-                return;
-            }
-            let is_its = sender.as_ref().is_some_and(|mac| mac.has_tlli(tlli));
-            counts.faults.misdelivered += u64::from(about.is_some() && !is_its);
-            arrive(cx, counts, fates, about, octets);
-        });
+        self.sender.pcu.uplink(
+            now,
+            (slot, period),
+            heard.as_ref().map(|(_, block)| block),
+            |tlli, octets| {
+                let about = sender.as_mut().and_then(|mac| mac.delivered(octets));
+                if about.is_none() && !sender.as_ref().is_some_and(|mac| mac.carries()) {
+                    counts.late += 1;
+                    return;
+                }
+                let is_its = sender.as_ref().is_some_and(|mac| mac.has_tlli(tlli));
+                counts.faults.misdelivered += u64::from(about.is_some() && !is_its);
+                arrive(cx, counts, fates, about, octets);
+            },
+        );
         // The vector goes back with its memory.
         if let Some(place) = self.up.get_mut(usize::from(slot)) {
             *place = sent;
@@ -477,17 +425,13 @@ impl Cell {
 
     /// A block of the CCCH may have come.
     fn common_ends(&mut self, cx: &mut Context<'_>, mobiles: &mut [Mobile]) {
-        let Ccch::Sending(frame, octets) = self.ccch else { return };
         let now = cx.now;
-        if block_ends(frame) > now {
-            return;
-        }
-        self.ccch = Ccch::Silent;
+        let Some((frame, octets)) = self.sender.end_common(now) else { return };
         let Ok(Some(message)) = Common::parse(&octets, frame) else {
             self.counts.faults.unreadable += 1;
             return;
         };
-        self.pcu.common_sent(&message);
+        self.sender.pcu.common_sent(&message);
         let mut heard = self.tap.as_ref().map(|_| Listeners::default());
         for mobile in self.members.iter().copied() {
             let Some(state) = mobiles.get_mut(mobile as usize).filter(|state| state.mac.listens_to(frame))
@@ -509,29 +453,6 @@ impl Cell {
         }
         if let Some(tap) = &mut self.tap {
             tap.common_sent(now, frame, &octets, heard);
-        }
-    }
-
-    /// Decides which block of the CCCH is the next.
-    fn plan_common(&mut self, now: Instant) {
-        if !matches!(self.ccch, Ccch::Sending(..)) {
-            self.ccch = self.pcu.next_common_at(now).map_or(Ccch::Silent, Ccch::Waiting);
-        }
-    }
-
-    /// A block of the CCCH may begin.
-    fn common_begins(&mut self, now: Instant) {
-        self.plan_common(now);
-        let Ccch::Waiting(frame) = self.ccch else { return };
-        if frame_start(frame) <= now {
-            let message = self.pcu.next_common(now, frame);
-            let arfcn = self.pcu.options().arfcn;
-            let octets = message.as_ref().and_then(|message| message.emit(arfcn));
-            self.counts.faults.unreadable += u64::from(message.is_some() && octets.is_none());
-            if let (Some(tap), Some(octets)) = (&mut self.tap, &octets) {
-                tap.common_chosen(now, frame, octets);
-            }
-            self.ccch = octets.map_or(Ccch::Silent, |octets| Ccch::Sending(frame, octets));
         }
     }
 
@@ -565,7 +486,7 @@ impl Cell {
                 tap.bursts(now, frame, all, received.filter(|_| read.is_some()));
             }
             if let Some((_, burst)) = read {
-                self.pcu.burst(*burst);
+                self.sender.pcu.burst(*burst);
             }
         }
     }
@@ -573,7 +494,7 @@ impl Cell {
     /// What the PCU and the mobiles gave up.
     fn collect(&mut self, mobiles: &mut [Mobile]) {
         let (down, up) = (&mut self.down_fates, &mut self.up_fates);
-        while let Some((pdu, loss)) = self.pcu.pop_lost() {
+        while let Some((pdu, loss)) = self.sender.pcu.pop_lost() {
             down.push_back(Fate::Lost(pdu, loss));
         }
         for mobile in self.busy.iter().copied() {

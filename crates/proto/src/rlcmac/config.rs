@@ -97,6 +97,8 @@ pub struct NetworkConfig {
     pub t3191: Duration,
     /// T3195 (44.060 clause 13.2).
     pub t3195: Duration,
+    /// The mobiles are elsewhere: of an LL-PDU the cell knows what RLC acknowledges, and nothing else.
+    pub is_apart: bool,
 }
 
 impl NetworkConfig {
@@ -129,6 +131,7 @@ impl NetworkConfig {
             t3169: Duration::from_secs(5),
             t3191: Duration::from_secs(5),
             t3195: Duration::from_secs(5),
+            is_apart: false,
         }
     }
 }

@@ -86,7 +86,7 @@ pub fn faults<'a>(
     let mut sums = Sums::default();
     for (cell, number) in cells.into_iter().zip(0_u32..) {
         let (air, blocks) = (cell.counts(), cell.pcu().counts());
-        sums.add(air, blocks);
+        sums.add(&air, blocks);
         sums.network += cell.pcu().rlc_counts();
         let mut check = |way: &str, all: u64, used: u64| {
             if used != all {

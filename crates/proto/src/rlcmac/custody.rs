@@ -3,6 +3,9 @@
 //! The sender keeps an LL-PDU until RLC has acknowledged it, and so gives up too much when a TBF breaks: what was acknowledged by
 //! a report that was lost has arrived. A real sender sends it again, and LLC throws the copy away (04.64 clause 8.4.2 [44.064]).
 //! Here the sender learns what has arrived, so that nothing is told twice of.
+//!
+//! Where the other end is elsewhere nobody tells ([`Custody::apart`]). Then an LL-PDU has arrived when RLC has acknowledged it;
+//! without acknowledgement, when it was sent.
 
 use super::rlc;
 use gannet_machine::frame::Frame;
@@ -26,6 +29,13 @@ pub struct LlPdu {
 /// The UI DUMMY command of LLC with its filler (04.64 clause 6.4.2.2 [44.064]): a TBF without data goes on by it (44.060 clause
 /// 9.3.1a).
 pub const DUMMY_LL_PDU: [u8; 6] = [0x43, 0xc0, 0x01, 0x2b, 0x2b, 0x2b];
+
+/// True for a UI DUMMY command of any length: filler stands behind its control field.
+#[must_use]
+pub fn is_dummy(ll_pdu: &[u8]) -> bool {
+    let [a, b, c, filler, ..] = DUMMY_LL_PDU;
+    ll_pdu.strip_prefix(&[a, b, c]).is_some_and(|rest| rest.iter().all(|octet| *octet == filler))
+}
 
 /// One in the hands of a TBF.
 #[derive(Debug)]
@@ -76,9 +86,23 @@ fn digest(octets: &[u8]) -> u64 {
 pub struct Custody {
     flights: VecDeque<Flight>,
     next: u64,
+    is_apart: bool,
+    /// Apart: what RLC is done with.
+    confirmed: VecDeque<LlPdu>,
 }
 
 impl Custody {
+    /// Of a TBF whose other end does not tell what has arrived, with `true`.
+    #[must_use]
+    pub fn apart(is_apart: bool) -> Self {
+        Self { is_apart, ..Self::default() }
+    }
+
+    /// Apart: the next LL-PDU that has arrived, as far as this end can know.
+    pub fn pop_confirmed(&mut self) -> Option<LlPdu> {
+        self.confirmed.pop_front()
+    }
+
     /// An LL-PDU enters the TBF.
     pub fn take(&mut self, pdu: LlPdu) -> Carried {
         let about = Delivered { mobile: pdu.mobile, tlli: pdu.tlli, expires: pdu.expires };
@@ -98,7 +122,10 @@ impl Custody {
     /// RLC is done with one: acknowledged it has arrived. Unacknowledged it is kept until it has, or the TBF ends.
     pub fn done(&mut self, carried: Carried) {
         let Some((tag, pdu)) = carried.0 else { return };
-        if let Some(flight) = self.flights.iter_mut().find(|flight| flight.tag == tag) {
+        if self.is_apart {
+            self.flights.retain(|flight| flight.tag != tag);
+            self.confirmed.push_back(pdu);
+        } else if let Some(flight) = self.flights.iter_mut().find(|flight| flight.tag == tag) {
             flight.sent = Some(pdu);
         }
     }
@@ -138,6 +165,19 @@ mod tests {
         let octets: Vec<&[u8]> = back.iter().map(|pdu| &pdu.frame[..]).collect();
         assert_eq!(octets, [&b"one"[..], b"three"]);
         assert_eq!(custody.lost().count(), 0);
+    }
+
+    #[test]
+    fn apart_what_rlc_is_done_with_has_arrived() {
+        let pool = FramePool::new(8);
+        let mut custody = Custody::apart(true);
+        let one = custody.take(pdu(&pool, b"one"));
+        let two = custody.take(pdu(&pool, b"two"));
+        assert!(custody.pop_confirmed().is_none());
+        custody.done(one);
+        assert_eq!(custody.pop_confirmed().map(|pdu| pdu.frame.to_vec()), Some(b"one".to_vec()));
+        assert_eq!(custody.give_back(two).map(|pdu| pdu.frame.to_vec()), Some(b"two".to_vec()));
+        assert_eq!((custody.lost().count(), pool.free()), (0, 8));
     }
 
     #[test]

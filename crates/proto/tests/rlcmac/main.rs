@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::cast_possible_truncation, reason = "numbers of a test are small")]
 
+mod apart;
 mod drain;
 mod mobile;
 mod network;

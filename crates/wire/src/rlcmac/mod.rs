@@ -2,13 +2,14 @@
 //!
 //! [`coding`] has the four coding schemes of GPRS and their sizes, [`block`] RLC data blocks, downlink and uplink. [`downlink`], [`paging`] and
 //! [`uplink`] have the control messages, [`control`] the
-//! blocks that carry them, [`access`] the access bursts, [`ccch`] the messages of AGCH and PCH, [`cell`] what a
+//! blocks that carry them, [`access`] the access bursts, [`ccch`] the messages of AGCH and PCH, [`bcch`] and [`cell`] what a
 //! cell broadcasts.
 //!
 //! Messages are those of R97 and R99 for GPRS. What a later release adds at the end of a message is kept as bits
 //! ([`Later`]) and never made; a message for EGPRS is an error.
 
 pub mod access;
+pub mod bcch;
 pub mod block;
 pub mod ccch;
 pub mod cell;

@@ -3,7 +3,7 @@
 //! [`Radio`] says what it does in the words of its layer: LL-PDUs are requested to go down to a mobile or up from one. Each
 //! comes back once: as [`Indication::Arrived`], as [`Indication::Lost`] with a cause, or because it was taken out again.
 //! [`EmulatedRadio`] is a queue with a rate, a delay and a loss for each cell and direction. [`RlcMacRadio`] has RLC/MAC and
-//! sends block by block. [`AdaptationRadio`] is the queue in front of a link layer.
+//! sends block by block. [`VirtualUm`] has the same, with mobiles that are elsewhere. [`AdaptationRadio`] is the queue in front of a link layer.
 //!
 //! Units: octets are those of LL-PDUs, rates are bit/s, times are nanoseconds since the run began. A cell is named by its
 //! index, a mobile by its slot on the radio. An index that the radio does not have is no panic: it takes nothing there and
@@ -12,19 +12,23 @@
 mod adaptation;
 mod emulated;
 mod rlcmac;
+mod virtual_um;
 
 pub use adaptation::AdaptationRadio;
 pub use emulated::EmulatedRadio;
 pub use rlcmac::{ChannelConfig, RlcMacConfig, RlcMacRadio, Weights};
+pub use virtual_um::{VirtualUm, VirtualUmConfig};
 
 use core::fmt;
-use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
+use gannet_machine::{Context, Peer};
+use gannet_proto::um::PagedIdentity;
+use gannet_wire::DecodeError;
 use gannet_wire::bssgp::DlUnitdata;
 use gannet_wire::bssgp::ie::Precedence;
-use gannet_wire::id::Tlli;
+use gannet_wire::id::{Imsi, Tlli};
 
 /// Which way an LL-PDU goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -264,5 +268,29 @@ pub trait Radio: fmt::Debug {
     /// The same, to have its air looked at.
     fn rlcmac_mut(&mut self) -> Option<&mut RlcMacRadio> {
         None
+    }
+
+    /// Whether mobiles are named to it by their slot and get what arrives from the BSS. One whose mobiles are elsewhere names
+    /// them itself, and what has arrived there needs no more than to be counted.
+    fn has_mobiles(&self) -> bool {
+        true
+    }
+
+    /// A datagram of its air came. Gives the cell in which it was heard.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    fn hear(&mut self, _now: Instant, _octets: &[u8]) -> Result<Option<u32>, DecodeError> {
+        Ok(None)
+    }
+
+    /// The next datagram of its air, and where it goes.
+    fn pop_sent(&mut self) -> Option<(Peer, Frame)> {
+        None
+    }
+
+    /// A mobile is to be paged in a cell for packet services. False where the radio does not do it, or has no room for it.
+    fn page(&mut self, _now: Instant, _cell: u32, _identity: PagedIdentity, _imsi: &Imsi) -> bool {
+        false
     }
 }

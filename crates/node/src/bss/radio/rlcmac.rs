@@ -52,7 +52,7 @@ impl Default for Weights {
 }
 
 impl Weights {
-    const fn class(self, urgency: Urgency) -> Class {
+    pub(super) const fn class(self, urgency: Urgency) -> Class {
         match urgency {
             Urgency::Signalling => Class::Signalling,
             Urgency::RealTime => Class::RealTime,
@@ -79,6 +79,17 @@ pub struct ChannelConfig {
 impl Default for ChannelConfig {
     fn default() -> Self {
         Self { profile: Profile::default(), c_over_i_db: None, bursts: None, capture: Capture::None }
+    }
+}
+
+impl ChannelConfig {
+    /// What one direction of one mobile loses.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        match self.c_over_i_db {
+            Some(db) => Link::new(self.profile, db, self.bursts),
+            None => Link::perfect(),
+        }
     }
 }
 
@@ -116,12 +127,12 @@ const fn direction(way: Way) -> Direction {
     }
 }
 
-fn carried(pdu: Pending) -> LlPdu {
+pub(super) fn carried(pdu: Pending) -> LlPdu {
     let Pending { mobile, tlli, expires, frame, urgency: _ } = pdu;
     LlPdu { mobile, tlli, expires, frame }
 }
 
-fn pending(pdu: LlPdu) -> Pending {
+pub(super) fn pending(pdu: LlPdu) -> Pending {
     let LlPdu { mobile, tlli, expires, frame } = pdu;
     Pending { mobile, tlli, expires, urgency: Urgency::default(), frame }
 }
@@ -138,15 +149,20 @@ fn whole_db(db: f64) -> i8 {
     db.round().clamp(f64::from(i8::MIN), f64::from(i8::MAX)) as i8
 }
 
+pub(super) const fn loss_cause(loss: Loss) -> LossCause {
+    match loss {
+        Loss::Lifetime => LossCause::Lifetime,
+        Loss::Air => LossCause::Air,
+        Loss::Contact => LossCause::Contact,
+    }
+}
+
 impl RlcMacRadio {
     /// Cells that are alike but for their carriers and the octets that may wait downlink in each, for up to so many mobiles.
     #[must_use]
     pub fn new(config: RlcMacConfig, rooms: impl IntoIterator<Item = u64>, mobiles_max: u32) -> Self {
         let channel = config.channel;
-        let link = match channel.c_over_i_db {
-            Some(db) => Link::new(channel.profile, db, channel.bursts),
-            None => Link::perfect(),
-        };
+        let link = channel.link();
         let cell = |(number, queue_octets): (u16, u64)| {
             let network = NetworkConfig { queue_octets, ..config.network };
             let options = CellOptions { arfcn: carrier(config.options.arfcn, number), ..config.options };
@@ -181,7 +197,7 @@ impl RlcMacRadio {
     /// What happened on the air of a cell.
     #[must_use]
     pub fn air_counts(&self, cell: u32) -> Option<AirCounts> {
-        self.cell(cell).map(|cell| *cell.counts())
+        self.cell(cell).map(Cell::counts)
     }
 
     /// Has the air of all cells looked at from now on, or no longer. What waits to be taken is gone.
@@ -303,14 +319,7 @@ impl Radio for RlcMacRadio {
         state.run(cx, &mut self.mobiles);
         Some(match state.pop_fate(direction(way))? {
             Fate::Arrived(pdu) => Indication::Arrived(pending(pdu)),
-            Fate::Lost(pdu, loss) => {
-                let cause = match loss {
-                    Loss::Lifetime => LossCause::Lifetime,
-                    Loss::Air => LossCause::Air,
-                    Loss::Contact => LossCause::Contact,
-                };
-                Indication::Lost { pdu: pending(pdu), cause }
-            }
+            Fate::Lost(pdu, loss) => Indication::Lost { pdu: pending(pdu), cause: loss_cause(loss) },
         })
     }
 

@@ -77,11 +77,13 @@ pub struct MobileConfig {
     pub two_phase: bool,
     /// Octets that may wait for a TBF.
     pub queue_octets: usize,
+    /// The network is elsewhere: it knows of a mobile's TLLI what the blocks say. LL-PDUs of a new TLLI need a new TBF.
+    pub is_apart: bool,
 }
 
 impl Default for MobileConfig {
     fn default() -> Self {
-        Self { multislot_class: 6, two_phase: false, queue_octets: 30_000 }
+        Self { multislot_class: 6, two_phase: false, queue_octets: 30_000, is_apart: false }
     }
 }
 
@@ -539,10 +541,16 @@ const fn bit(slot: u8) -> u8 {
     1 << (slot & 7)
 }
 
-/// Moves LL-PDUs from a queue into a TBF; gives the octets moved.
-fn feed(queue: &mut VecDeque<LlPdu>, sender: &mut Sender<Carried>, custody: &mut Custody) -> usize {
+/// Moves LL-PDUs from a queue into a TBF, up to the first with the TLLI `until`; gives the octets moved.
+fn feed(
+    queue: &mut VecDeque<LlPdu>,
+    until: Option<Tlli>,
+    sender: &mut Sender<Carried>,
+    custody: &mut Custody,
+) -> usize {
     let mut octets = 0;
     while !sender.is_closed()
+        && queue.front().is_some_and(|pdu| until != Some(pdu.tlli))
         && let Some(pdu) = queue.pop_front()
     {
         octets += pdu.frame.len();

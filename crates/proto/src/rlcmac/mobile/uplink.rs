@@ -54,6 +54,7 @@ impl UplinkTbf {
         while let Some(carried) = self.sender.pop_done() {
             self.custody.done(carried);
         }
+        while self.custody.pop_confirmed().is_some() {}
     }
 }
 
@@ -100,7 +101,7 @@ impl Mac {
             is_retry: one_phase.unwrap_or(false),
             is_ending: false,
             sender,
-            custody: Custody::default(),
+            custody: Custody::apart(self.config.is_apart),
         });
         self.deadlines.set(MobileTimer::T3164, now + FIVE_SECONDS);
         self.feed_uplink();
@@ -110,7 +111,9 @@ impl Mac {
     pub(super) fn feed_uplink(&mut self) {
         let Some(tbf) = &mut self.uplink else { return };
         if !tbf.is_ending {
-            self.queued_octets -= feed(&mut self.queue, &mut tbf.sender, &mut tbf.custody);
+            let [current, _] = self.tllis;
+            let until = current.filter(|current| self.config.is_apart && *current != tbf.tlli);
+            self.queued_octets -= feed(&mut self.queue, until, &mut tbf.sender, &mut tbf.custody);
         }
     }
 

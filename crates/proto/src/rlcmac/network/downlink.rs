@@ -85,6 +85,10 @@ impl DownTbf {
         self.custody.deliver(octets)
     }
 
+    pub(super) fn pop_confirmed(&mut self) -> Option<LlPdu> {
+        self.custody.pop_confirmed()
+    }
+
     pub(super) const fn waiting_octets(&self) -> u64 {
         self.sender.waiting_octets() as u64
     }
@@ -271,7 +275,7 @@ impl Pcu {
             slots: if pacch.is_some() { set } else { 1 << first },
             wanted: set,
             sender: Sender::new(mode, self.config.downlink_coding),
-            custody: Custody::default(),
+            custody: Custody::apart(self.config.is_apart),
             account: self.down_time.open(class),
             deadlines: Deadlines::default(),
             n3105: 0,
@@ -586,8 +590,9 @@ impl Pcu {
 
     /// A TBF is over: its TFI may be another's.
     pub(super) fn free_down(&mut self, tfi: u8) {
-        let Some(tbf) = self.down.get_mut(usize::from(tfi)).and_then(Option::take) else { return };
+        let Some(mut tbf) = self.down.get_mut(usize::from(tfi)).and_then(Option::take) else { return };
         self.ended.sender += *tbf.rlc_counts();
+        self.confirmed.extend(core::iter::from_fn(|| tbf.custody.pop_confirmed()));
         self.access.forget_down(tfi);
         for stranded in self.forget_down(tfi) {
             self.retry_on_ccch(stranded);

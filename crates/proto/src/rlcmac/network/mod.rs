@@ -117,6 +117,8 @@ pub struct Pcu {
     /// LL-PDUs that wait for their TBF, and their octets.
     waiting: (u32, u64),
     lost: VecDeque<(LlPdu, Loss)>,
+    /// What had arrived of TBFs that are over, where mobiles are elsewhere.
+    confirmed: VecDeque<LlPdu>,
     counts: BlockCounts,
     /// RLC of the TBFs that have ended.
     ended: RlcCounts,
@@ -144,6 +146,7 @@ impl Pcu {
             starving: VecDeque::new(),
             waiting: (0, 0),
             lost: VecDeque::new(),
+            confirmed: VecDeque::new(),
             counts: BlockCounts::default(),
             ended: RlcCounts::default(),
             drains: drain::Drains::default(),
@@ -283,6 +286,13 @@ impl Pcu {
     /// The next LL-PDU that was given up, and why.
     pub fn pop_lost(&mut self) -> Option<(LlPdu, Loss)> {
         self.lost.pop_front()
+    }
+
+    /// The next LL-PDU that has arrived, as far as RLC knows, where mobiles are elsewhere ([`NetworkConfig::is_apart`]).
+    pub fn pop_confirmed(&mut self) -> Option<LlPdu> {
+        let of_tbfs =
+            |down: &mut [Option<Box<DownTbf>>]| down.iter_mut().flatten().find_map(|tbf| tbf.pop_confirmed());
+        self.confirmed.pop_front().or_else(|| of_tbfs(&mut self.down))
     }
 
     /// An LL-PDU has arrived whole at the mobile that listens to this TFI.
