@@ -122,7 +122,7 @@ pub fn radio_cells(bss: &Bss) -> impl Iterator<Item = view::RadioCell> {
         tbfs: cell.pcu().tbfs(),
         blocks: *cell.pcu().counts(),
         access: *cell.pcu().access_counts(),
-        air: *cell.counts(),
+        air: cell.counts(),
         rlc: cell.pcu().rlc_counts(),
     })
 }
