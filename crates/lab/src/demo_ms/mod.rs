@@ -10,13 +10,12 @@ mod outcome;
 
 use crate::demo::{self, Peer};
 use crate::http;
+use crate::ms_control;
 use crate::testbed::{self, Namespace, Process, TestbedError};
 pub use download::Lasted;
 use download::{Downloaded, Events};
 use indicatif::{ProgressBar, ProgressStyle};
 pub use outcome::Outcome;
-use std::io::{Read as _, Write as _};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -221,12 +220,9 @@ impl<'a> Stage<'a> {
 
     /// The state of the mobile, as `gannet ms ctl --json status` has it; `None` while there is none.
     fn status(&self) -> Option<serde_json::Value> {
-        let mut stream = UnixStream::connect(self.socket()).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(PATIENCE_S))).ok()?;
-        stream.write_all(b"json 1 status\n").ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).ok()?;
-        serde_json::from_str(answer.strip_prefix("ok\n")?).ok()
+        let within = Duration::from_secs(PATIENCE_S);
+        let answer = ms_control::ask(&self.socket(), "json 1 status", within).ok()?;
+        serde_json::from_str(&answer).ok()
     }
 
     /// The cell, and the address of the device where it is up.

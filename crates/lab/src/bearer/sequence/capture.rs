@@ -145,7 +145,7 @@ mod tests {
             file.extend(value.to_ne_bytes());
         }
         for (ns, packet) in packets {
-            let len = packet.len() as u32;
+            let len = u32::try_from(packet.len()).unwrap();
             [1, *ns, len, len].iter().for_each(|value| file.extend(value.to_ne_bytes()));
             file.extend(packet);
         }
