@@ -290,11 +290,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             ed::bare::run(&ed::bare::Options { bare, users, real_time, cells, peer, port, work_ns })?;
             Ok(ExitCode::SUCCESS)
         }
-        LabCommand::Hop { tun, device, far } => {
-            let far = ed::bed::parse_ethernet(&far).ok_or_else(|| format!("'{far}' is no address"))?;
-            bearer::hop::run(&bearer::hop::Options { tun, device, far: EthernetAddress(far) })?;
-            Ok(ExitCode::SUCCESS)
-        }
+        LabCommand::Hop { tun, device, far } => hop(tun, device, &far),
         LabCommand::Sgsn { flags, work_ns } => {
             let mock = MockCipher::calibrated(work_ns, gannet_rt::gea::best());
             let steps = mock.steps();
@@ -378,6 +374,12 @@ pub fn demo(arguments: &DemoArguments) -> Result<ExitCode, String> {
         gannet_rt::outln!("{note}");
     }
     Ok(if outcome.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn hop(tun: String, device: String, far: &str) -> Result<ExitCode, String> {
+    let far = ed::bed::parse_ethernet(far).ok_or_else(|| format!("'{far}' is no address"))?;
+    bearer::hop::run(&bearer::hop::Options { tun, device, far: EthernetAddress(far) })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ pub mod load;
 pub mod losses;
 pub mod measure;
 pub mod mock_cipher;
+mod ms_control;
 pub mod qos_cell;
 pub mod radio;
 pub mod report;

@@ -16,6 +16,8 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 
 const PROGRAMS: [&str; 5] = ["ip", "ethtool", "iperf3", "ping", "timeout"];
+/// The rank of who acts among threads that preempt others: above the nodes.
+const RANK: u8 = 5;
 /// The longest pause that a change may make.
 const STALL_MOST_MS: f64 = 200.0;
 /// TCP finds its window, and what a change has done to it is over.
@@ -66,8 +68,8 @@ impl Change {
     fn act(self, bed: &Bed, cell: u64) -> Result<(), String> {
         let [first, second] = BEARERS;
         match self {
-            Self::Ordered if cell == 0 => bed.prefer(&["configured"]),
-            Self::Ordered => bed.prefer(&["ethernet", second]),
+            Self::Ordered if cell == 0 => bed.prefer("configured"),
+            Self::Ordered => bed.prefer(&format!("ethernet {second}")),
             Self::Pulled => bed.plug(first, false),
             Self::Ended => bed.network().ip(&["link", "set", first, "down"]).map_err(text),
             Self::Back => {
@@ -150,6 +152,8 @@ fn download(bed: &mut Bed, mode: Mode, all: &mut [Measured], stop: &AtomicBool) 
     settle(bed, 0, stop)?;
     let mut running = Download::start(bed.network(), through.host(), bed.phone())?;
     pause(SETTLES_IN, stop)?;
+    // Who acts and asks does not wait for the nodes. The download's threads are there already, and take turns.
+    gannet_rig::set_preempting(None, RANK).map_err(text)?;
     let mut happened = Vec::new();
     for (change, cell) in STEPS {
         let (began, before) = (Instant::now(), bed.segments_sent_again()?);
@@ -159,6 +163,7 @@ fn download(bed: &mut Bed, mode: Mode, all: &mut [Measured], stop: &AtomicBool) 
         pause(SETTLES_IN, stop)?;
         happened.push((change, began, took, Instant::now(), bed.segments_sent_again()? - before));
     }
+    gannet_rig::set_preempting(None, 0).map_err(text)?;
     let arrivals = running.end()?;
     for (change, began, took, ended, again) in happened {
         let Some(of) = all.iter_mut().find(|of| of.mode == mode && of.change == change) else { continue };

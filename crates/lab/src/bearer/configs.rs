@@ -23,6 +23,9 @@ pub const VTYS: [(&str, &str); 4] = [
 /// Nodes of the network talk over the loopback device.
 const SGSN: &str = "127.0.0.3";
 
+/// Mobiles that attach in a second: less than what signalling of the nodes takes beside other work.
+const ATTACH_PER_S: u32 = 20;
+
 /// How N-PDUs go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -197,7 +200,8 @@ line vty
 
 /// For `gannet ms`: mobiles with a context in each mode. One alone has a route to each context's host.
 pub fn mobile_station(socket: &Path, bearers: &[&str], (parameters, mobiles): (&Parameters, u32)) -> String {
-    let mut config = format!("ms\n mobiles {mobiles}\n ctl socket {}\n", socket.display());
+    let mut config =
+        format!("ms\n mobiles {mobiles}\n attach-rate {ATTACH_PER_S}\n ctl socket {}\n", socket.display());
     for (number, bearer) in (1..).zip(bearers) {
         let _ = write!(config, " bearer ethernet {bearer}\n cell 001 01 1 0 {number}\n");
     }

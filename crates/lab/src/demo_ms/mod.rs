@@ -11,12 +11,11 @@ mod outcome;
 use crate::demo::stage::{PATIENCE, Stage};
 use crate::demo::{self, Peer};
 use crate::http;
+use crate::ms_control;
 use crate::testbed::{Namespace, TestbedError};
 pub use download::Lasted;
 use download::{Downloaded, Events};
 pub use outcome::Outcome;
-use std::io::{Read as _, Write as _};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -138,12 +137,8 @@ impl Demo<'_> {
 
     /// The state of the mobile, as `gannet ms ctl --json status` has it; `None` while there is none.
     fn status(&self) -> Option<serde_json::Value> {
-        let mut stream = UnixStream::connect(self.socket()).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).ok()?;
-        stream.write_all(b"json 1 status\n").ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).ok()?;
-        serde_json::from_str(answer.strip_prefix("ok\n")?).ok()
+        let answer = ms_control::ask(&self.socket(), "json 1 status", PATIENCE).ok()?;
+        serde_json::from_str(&answer).ok()
     }
 
     /// The cell, and the address of the device where it is up.

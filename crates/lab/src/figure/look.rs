@@ -32,7 +32,7 @@ const CROSSES: [&str; 8] = [
 
 /// Small marks of single events, from their place on.
 const EVENTS: [&str; 8] = [
-    "m-1,0h2",
+    "m-1,-0.8h2m-2,1.6h2",
     "m-3,-3l6,6m-6,0l6,-6",
     "m0,-3.5v7m-3.5,-3.5h7",
     "m-3,-2h6v4h-6z",

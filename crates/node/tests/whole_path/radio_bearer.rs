@@ -40,7 +40,7 @@ pub struct RadioCell {
     pub is_cut: bool,
     /// Nothing passes uplink.
     pub is_deaf: bool,
-    from_mobiles: Vec<Vec<u8>>,
+    mobiles_sent: Vec<Vec<u8>>,
 }
 
 impl RadioCell {
@@ -52,12 +52,12 @@ impl RadioCell {
         let config = bss::Config { virtual_um: Some(um), ..bss::Config::new(vec![vc], vec![of]) };
         let mut bss = Node::new(20, Bss::new(config).unwrap());
         bss.inputs.push(Input::Command(bss::Command::Start));
-        Self { bss, is_cut: false, is_deaf: false, from_mobiles: Vec::new() }
+        Self { bss, is_cut: false, is_deaf: false, mobiles_sent: Vec::new() }
     }
 
-    pub fn from_mobiles(&mut self, peer: Peer, octets: &[u8]) {
+    pub fn mobiles_sent(&mut self, peer: Peer, octets: &[u8]) {
         assert_eq!(peer, UP);
-        self.from_mobiles.push(octets.to_vec());
+        self.mobiles_sent.push(octets.to_vec());
     }
 }
 
@@ -75,7 +75,7 @@ impl World {
     pub fn step_radio(&mut self) -> bool {
         let (now, link) = (self.now, u16::try_from(self.wires.len()).unwrap());
         let Some(radio) = &mut self.radio else { return false };
-        for octets in radio.from_mobiles.drain(..).filter(|_| !radio.is_cut && !radio.is_deaf) {
+        for octets in radio.mobiles_sent.drain(..).filter(|_| !radio.is_cut && !radio.is_deaf) {
             radio.bss.datagram(bss::AIR, UP, &octets);
         }
         let sent = radio.bss.step(now, |_| ());

@@ -41,7 +41,7 @@ fn count(seen: &[Sighting], interface: Interface, is_it: impl Fn(&Sighting) -> b
 fn every_block_is_seen_as_it_was_counted() {
     for capture in [Capture::None, Capture::Ratio(3.0)] {
         let (world, seen) = world(&plan(capture), Some(Scope::Both));
-        let (blocks, air) = (*world.cell.pcu().counts(), *world.cell.counts());
+        let (blocks, air) = (*world.cell.pcu().counts(), world.cell.counts());
         let access = *world.cell.pcu().access_counts();
         let of = |interface, kind| count(&seen, interface, |sighting| sighting.kind == kind);
         for (kind, counted) in [

@@ -2,6 +2,7 @@
 
 use super::super::{configs, text};
 use super::{Bed, LOOK_EVERY, MACS, Place, READY_WITHIN, SOCKET};
+use crate::ms_control;
 use crate::testbed::Process;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ impl Bed {
     /// What `gannet ms ctl` says.
     pub fn cells_of_mobiles(&self) -> Result<Vec<Option<u64>>, String> {
         let status: serde_json::Value =
-            serde_json::from_str(&self.control(&["--json", "status"])?).map_err(text)?;
+            serde_json::from_str(&self.control("json - status")?).map_err(text)?;
         let mobiles = status.as_array().ok_or("the status is no list")?;
         Ok(mobiles.iter().map(|mobile| mobile.get("cell")?.as_u64()).collect())
     }
@@ -31,17 +32,12 @@ impl Bed {
     ///
     /// # Errors
     /// What `gannet ms ctl` says.
-    pub fn prefer(&self, bearer: &[&str]) -> Result<(), String> {
-        self.control(&[&["prefer"], bearer].concat()).map(drop)
+    pub fn prefer(&self, bearer: &str) -> Result<(), String> {
+        self.control(&format!("text - prefer {bearer}")).map(drop)
     }
 
-    /// An order or a question.
-    fn control(&self, words: &[&str]) -> Result<String, String> {
-        let program = std::env::current_exe().map_err(text)?;
-        let socket = self.directory.join(SOCKET);
-        let (program, socket) = (program.to_string_lossy(), socket.to_string_lossy());
-        let arguments = [&["ms", "ctl", "--socket", &socket], words].concat();
-        self.phone.output_of(&program, &arguments).map_err(text)
+    fn control(&self, request: &str) -> Result<String, String> {
+        ms_control::ask(&self.directory.join(SOCKET), request, READY_WITHIN)
     }
 
     /// Drops so far: of nodes as `node.name`, of TUN devices, and of UDP sockets.

@@ -24,8 +24,9 @@ pub use setup::{Nodes, Processes, Setup, Through};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long attach and activation may take.
+/// How long attach and activation may take, and of each of many mobiles besides.
 const READY_WITHIN: Duration = Duration::from_secs(30);
+const READY_EACH: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The nodes' rank among threads that preempt others: below the line and the probes.
 const RANK: u8 = 2;
@@ -85,7 +86,7 @@ impl Bed {
             bed.join(number, line).map_err(text)?;
         }
         bed.set_line(conditions)?;
-        let iperf3 = bed.start("iperf3", Place::Network, Path::new("iperf3"), &["-s"])?;
+        let iperf3 = bed.start("iperf3", Place::Network, Path::new("iperf3"), &["-s", "-J"])?;
         bed.processes.push(iperf3);
         Ok(bed)
     }
@@ -238,11 +239,12 @@ impl Bed {
         let config = self.config_file("ms", &config)?;
         let ms = self.start_own("ms", Place::Phone, &["ms", "-c", &config])?;
         for mode in Mode::BOTH {
-            self.wait(stop, mode.name(), |bed| {
+            let what = format!("{} context", mode.name());
+            self.wait_for((&what, READY_WITHIN), stop, |bed| {
                 let devices = bed.phone.output_of("ip", &["-brief", "-4", "address"]).map_err(text)?;
                 Ok(devices.lines().any(|line| line.starts_with(mode.device()) && line.contains('/')))
             })?;
-            self.wait(stop, mode.name(), |bed| {
+            self.wait_for((&what, READY_WITHIN), stop, |bed| {
                 let ping = ["-n", "-c", "1", "-W", "1", mode.host()];
                 Ok(bed.phone.run("ping", &ping).map_err(text)?.status.success())
             })?;
@@ -269,7 +271,10 @@ impl Bed {
         let config = self.config_file("ms", &config)?;
         let ms = self.start_own("ms", Place::Phone, &["ms", "-c", &config])?;
         let wanted = mobiles as usize * Mode::BOTH.len();
-        self.wait(stop, &format!("{wanted}th"), |bed| Ok(bed.devices()?.len() >= wanted))?;
+        let within = READY_WITHIN + READY_EACH * mobiles;
+        self.wait_for((&format!("{wanted}th context"), within), stop, |bed| {
+            Ok(bed.devices()?.len() >= wanted)
+        })?;
         self.go_first(before)?;
         Ok((Nodes { before, ms, network }, self.devices()?))
     }
@@ -355,13 +360,13 @@ impl Bed {
         own.try_for_each(|process| gannet_rig::set_preempting(Some(process.pid()), RANK).map_err(text))
     }
 
-    fn wait(
+    fn wait_for(
         &mut self,
+        (what, within): (&str, Duration),
         stop: &AtomicBool,
-        what: &str,
         is_there: impl Fn(&Self) -> Result<bool, String>,
     ) -> Result<(), String> {
-        let until = Instant::now() + READY_WITHIN;
+        let until = Instant::now() + within;
         while !is_there(self)? {
             self.check()?;
             if stop.load(Relaxed) {
@@ -373,8 +378,8 @@ impl Bed {
                     .iter()
                     .map(|process| format!("--- {}\n{}", process.name(), process.last_words()))
                     .collect();
-                let within = READY_WITHIN.as_secs();
-                return Err(format!("no {what} context within {within} s\n{}", words.join("\n")));
+                let within = within.as_secs();
+                return Err(format!("no {what} within {within} s\n{}", words.join("\n")));
             }
             std::thread::sleep(LOOK_EVERY);
         }

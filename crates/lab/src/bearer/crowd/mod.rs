@@ -71,7 +71,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let measured = Instant::now();
     go_on(&mut bed, &traffic, lasting / 2, &stop)?;
     let [_, other] = BEARERS;
-    bed.prefer(&["ethernet", other])?;
+    bed.prefer(&format!("ethernet {other}"))?;
     let changed = change(&mut bed, &traffic, &stop)?;
     if options.progress {
         eprintln!("bearer-crowd: all have changed after {:.2} s", changed.as_secs_f64());

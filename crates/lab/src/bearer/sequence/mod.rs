@@ -26,6 +26,8 @@ const PROGRAMS: [&str; 5] = ["ip", "ethtool", "iperf3", "ping", "tcpdump"];
 const CONDITIONS: Conditions = Conditions { round_trip: Duration::from_micros(200), loss: 0.05, seed: 1 };
 /// What is drawn: so long from shortly before the first repetition on, once TCP has found its window.
 const SHOWN: Duration = Duration::from_millis(40);
+/// The plain bearer carries so little that less would be empty.
+const SHOWN_OF_PLAIN: Duration = Duration::from_secs(1);
 const BEFORE: Duration = Duration::from_millis(5);
 const SETTLES_IN: Duration = Duration::from_secs(1);
 /// Octets and frames of one step of an axis.
@@ -157,7 +159,7 @@ fn drawing(plain: &Sequence, tcp: &Sequence, llc: &Sequence) -> Figure {
     let panels = vec![
         tcp.panel("TCP, acknowledged mode", octets, (from, SHOWN)),
         llc.panel("LLC below it, at the same time", frames, (from, SHOWN)),
-        plain.panel("TCP, plain bearer", octets, (begins(plain), SHOWN)),
+        plain.panel("TCP, plain bearer, for longer", octets, (begins(plain), SHOWN_OF_PLAIN)),
     ];
     let caption = format!(
         "Downloads by TCP ({CONGESTION}) over an emulated Ethernet link of 100 Mbit/s with a round trip of {} ms that loses {:.0} % of its \

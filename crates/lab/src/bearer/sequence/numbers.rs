@@ -99,15 +99,19 @@ impl Sequence {
         self.events.iter().find(|(at, event, _)| *event == Event::Again && *at >= from).map(|(at, ..)| *at)
     }
 
-    /// A panel of the time from a moment on: numbers in `unit`s, counted from the lowest there.
+    /// A panel of the time from a moment on: numbers in `unit`s, counted from the lowest there. Some milliseconds, or seconds.
     pub fn panel(&self, title: &str, (y, unit): (&str, f64), (from, lasting): (Instant, Duration)) -> Panel {
+        let (x, per_s) = if lasting < Duration::from_secs(1) { ("time, ms", 1e3) } else { ("time, s", 1.0) };
         let within: Vec<_> =
             self.events.iter().filter(|(at, ..)| *at >= from && *at <= from + lasting).collect();
         let lowest = within.iter().map(|(.., number)| *number).min().unwrap_or(0);
         #[expect(clippy::cast_precision_loss, reason = "numbers of some milliseconds")]
         let point = |at: Instant, number: u64| {
-            let rounded = |value: f64| (value * 1000.0).round() / 1000.0;
-            Point::new(rounded(at.since(from).as_secs_f64() * 1e3), rounded((number - lowest) as f64 / unit))
+            let rounded = |value: f64| (value * 1e4).round() / 1e4;
+            Point::new(
+                rounded(at.since(from).as_secs_f64() * per_s),
+                rounded((number - lowest) as f64 / unit),
+            )
         };
         let curve = |name: &str, (style, colour), event| Curve {
             name: name.to_owned(),
@@ -121,7 +125,7 @@ impl Sequence {
         };
         Panel {
             title: title.to_owned(),
-            x: "time, ms".to_owned(),
+            x: x.to_owned(),
             y: y.to_owned(),
             curves: vec![
                 curve("sent again", (Style::Marks, 1), Event::Again),
