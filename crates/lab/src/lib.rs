@@ -30,6 +30,7 @@ pub mod measure;
 pub mod mock_cipher;
 pub mod qos_cell;
 pub mod radio;
+pub mod radio_interop;
 pub mod report;
 mod settings;
 pub mod tcp;
