@@ -310,6 +310,12 @@ pub const ALL: &[Experiment] = &[
         run: crate::radio::hour::run,
     },
     Experiment {
+        name: "radio-interop",
+        description: "round trips and TCP over RLC/MAC in real time: osmo-sgsn and ours, beside a real phone stack",
+        purpose: "Measures the round trip of pings and the rate of TCP, both ways, through gannet bss with RLC/MAC on Osmocom's SGSN and                   GGSN and on ours, in turns and in real time, beside a chain with a real phone stack and osmo-pcu. What differs from                   that chain is named by contribution.",
+        run: crate::radio_interop::run,
+    },
+    Experiment {
         name: "edge-buffsize",
         description: "an edge router's streams by BUFF_SIZE, the octets that a packet buffer counts",
         purpose: edge!(

@@ -1,7 +1,8 @@
-//! A host behind the GGSN: an HTTP server for one file of octets that both ends can compute from a seed.
+//! A host behind the GGSN: an HTTP server for one file of octets that both ends can compute from a seed. What is PUT is answered with
+//! its SHA-256 and forgotten.
 
 use sha2::{Digest, Sha256};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,7 +22,11 @@ pub fn content(seed: u64, len: usize) -> Vec<u8> {
 /// SHA-256 in lower-case hexadecimal, as `sha256sum` prints it.
 #[must_use]
 pub fn sha256(octets: &[u8]) -> String {
-    Sha256::digest(octets).iter().map(|octet| format!("{octet:02x}")).collect()
+    hexadecimal(&Sha256::digest(octets))
+}
+
+fn hexadecimal(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
 /// What `curl` is told: this URL through a device into a file, quietly, without a proxy and within two minutes; `format` is
@@ -35,18 +40,59 @@ pub fn curl_arguments<'a>(device: &'a str, file: &'a str, format: &'a str, url: 
 fn answer(mut stream: TcpStream, body: &[u8]) -> io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     stream.set_write_timeout(Some(Duration::from_secs(120)))?;
-    let mut lines = BufReader::new(stream.try_clone()?).lines();
-    let request = lines.next().transpose()?.unwrap_or_default();
-    for header in lines.by_ref() {
-        if header?.is_empty() {
-            break;
-        }
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let (request, length) = head(&mut reader)?;
+    if request.starts_with("PUT ") {
+        return match length {
+            Some(length) => reply(&mut stream, "200 OK", format!("{}\n", taken(reader, length)?).as_bytes()),
+            None => reply(&mut stream, "411 Length Required", &[]),
+        };
     }
     if !request.starts_with("GET ") {
-        return stream.write_all(b"HTTP/1.0 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n");
+        return reply(&mut stream, "405 Method Not Allowed", &[]);
     }
+    reply(&mut stream, "200 OK", body)
+}
+
+/// The first line of a request, and how many octets follow its head, where that is said.
+fn head(reader: &mut impl BufRead) -> io::Result<(String, Option<u64>)> {
+    let mut lines = reader.lines();
+    let request = lines.next().transpose()?.unwrap_or_default();
+    let mut length = None;
+    for header in lines {
+        let header = header?;
+        if header.is_empty() {
+            break;
+        }
+        if let Some((name, value)) = header.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().ok();
+        }
+    }
+    Ok((request, length))
+}
+
+/// SHA-256 of so many octets.
+fn taken(mut reader: impl Read, length: u64) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    let (mut left, mut octets) = (length, [0; 4096]);
+    while left > 0 {
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(octets.len());
+        let part = octets.get_mut(..most).unwrap_or_default();
+        let read = reader.read(part)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        digest.update(part.get(..read).unwrap_or_default());
+        left -= read as u64;
+    }
+    Ok(hexadecimal(&digest.finalize()))
+}
+
+fn reply(stream: &mut TcpStream, status: &str, body: &[u8]) -> io::Result<()> {
     let head = format!(
-        "HTTP/1.0 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.0 {status}\r\nContent-Type: application/octet-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes())?;
@@ -57,7 +103,7 @@ fn answer(mut stream: TcpStream, body: &[u8]) -> io::Result<()> {
 /// Connections at one time, each with a thread of its own; more wait until one has ended.
 const CONNECTIONS_MAX: usize = 64;
 
-/// Serves [`content`] on `address` for as long as the process lives, [`CONNECTIONS_MAX`] connections at one time.
+/// Serves [`content`], and takes what is PUT, on `address` for as long as the process lives, [`CONNECTIONS_MAX`] connections at one time.
 ///
 /// # Errors
 /// Where the address cannot be bound. A connection that fails is only reported.
@@ -91,7 +137,6 @@ fn serve_all(incoming: impl Iterator<Item = io::Result<TcpStream>>, body: &[u8])
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Read;
 
     #[test]
     fn content_and_digest_are_the_same_at_both_ends() {
@@ -130,17 +175,40 @@ mod tests {
         });
     }
 
-    #[test]
-    fn a_client_gets_the_octets() {
+    /// What a server of 50,000 octets replies to a request, and how it ends.
+    fn asked(request: &[u8]) -> (Vec<u8>, io::Result<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = std::thread::spawn(move || answer(listener.accept().unwrap().0, &content(3, 50_000)));
         let mut client = TcpStream::connect(address).unwrap();
-        client.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+        client.write_all(request).unwrap();
+        client.shutdown(std::net::Shutdown::Write).unwrap();
         let mut reply = Vec::new();
         client.read_to_end(&mut reply).unwrap();
-        server.join().unwrap().unwrap();
+        (reply, server.join().unwrap())
+    }
+
+    #[test]
+    fn a_client_gets_the_octets() {
+        let (reply, ended) = asked(b"GET / HTTP/1.0\r\n\r\n");
+        ended.unwrap();
         assert!(reply.ends_with(&content(3, 50_000)));
         assert!(reply.starts_with(b"HTTP/1.0 200"));
+    }
+
+    #[test]
+    fn what_is_put_is_answered_with_its_digest_and_less_than_was_said_is_an_error() {
+        let put = |length: &str| {
+            let head = format!("PUT /x HTTP/1.1\r\n{length}Host: y\r\n\r\n");
+            asked(&[head.as_bytes(), &content(5, 20_000)].concat())
+        };
+        let (reply, ended) = put("content-length: 20000\r\n");
+        ended.unwrap();
+        let digest = format!("\r\n\r\n{}\n", sha256(&content(5, 20_000)));
+        assert!(reply.starts_with(b"HTTP/1.0 200") && reply.ends_with(digest.as_bytes()));
+        let (reply, ended) = put("Content-Length: 20001\r\n");
+        assert_eq!((reply, ended.unwrap_err().kind()), (Vec::new(), io::ErrorKind::UnexpectedEof));
+        let (reply, _) = asked(b"PUT /x HTTP/1.1\r\n\r\n");
+        assert!(reply.starts_with(b"HTTP/1.0 411"));
     }
 }

@@ -31,6 +31,7 @@ pub mod mock_cipher;
 mod ms_control;
 pub mod qos_cell;
 pub mod radio;
+pub mod radio_interop;
 pub mod report;
 mod settings;
 pub mod tcp;

@@ -10,6 +10,14 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("ethtool"), Need::That(gannet_demux::bpf::missing)];
 
+const OVER_RLC_MAC: &[Need] = &[
+    Need::NetAdmin,
+    Need::Program("curl"),
+    Need::Program("ping"),
+    Need::Program("osmo-ggsn"),
+    Need::Program("osmo-sgsn"),
+];
+
 pub const CASES: &[Case] = &[
     ("lab_account_with_fifo", NEEDS, || chain("gannet-fifo", "account")),
     ("lab_account_with_reuseport", NEEDS, || chain("gannet-reuseport", "account")),
@@ -32,6 +40,7 @@ pub const CASES: &[Case] = &[
     ("an_interrupted_experiment_ends_in_order", NEEDS, interrupted),
     ("an_experiment_that_is_interrupted_twice_ends_at_once", NEEDS, interrupted_twice),
     ("busy_processes_end_with_their_experiment", NEEDS, busy_processes_end),
+    ("an_interrupted_run_over_rlc_mac_leaves_nothing", OVER_RLC_MAC, interrupted_over_rlc_mac),
     ("an_interrupted_run_of_streams_leaves_nothing", NEEDS, interrupted_streams),
 ];
 
@@ -129,6 +138,23 @@ fn interrupted() {
     assert!(rest.lines().last().is_some_and(|line| line.starts_with("gannet: interrupted: ")), "{rest}");
     assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
     assert!(!directory.path().join("ed-overhead.json").exists());
+}
+
+/// Six chains of four namespaces each, of our programs and of Osmocom's: all end, and their namespaces go.
+fn interrupted_over_rlc_mac() {
+    let directory = TempDir::new("gannet-lab-radio");
+    let mut experiment = Experiment::start("radio-interop", directory.path());
+    let last = directory.path().join("radio-interop/chain-5/bss.pcapng");
+    wait_for("the last BSS", || last.exists().then_some(()));
+    let pid = experiment.child.id();
+    let namespaces = left_behind(pid, directory.path());
+    assert_eq!(namespaces.iter().filter(|name| name.starts_with("gannet-demo-")).count(), 24);
+    experiment.signal("INT");
+    let (status, rest) = experiment.end();
+    assert_eq!(status.code(), Some(1), "{rest}");
+    assert!(rest.lines().last().is_some_and(|line| line.contains("interrupted")), "{rest}");
+    assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
+    assert!(!directory.path().join("radio-interop.json").exists());
 }
 
 /// The second signal waits for nothing. The SGSNs end with the process that has started them; their namespaces go with the

@@ -66,6 +66,9 @@ const PARTS: [&str; 6] = [
     "downlink blocks",
 ];
 
+/// Mean round trip, and the means of its parts by name, in ms.
+pub(crate) type Parts = (f64, [(&'static str, f64); 6]);
+
 /// What was measured of a mode and a coding scheme. Times are in milliseconds.
 #[derive(Debug)]
 struct Measured {
@@ -130,7 +133,43 @@ fn parts(marks: &[(Instant, Mark)], sent: Instant, came: Instant) -> Option<[u64
 
 fn measure(mode: Mode, coding: CodingScheme, options: &Options) -> Result<Measured, String> {
     let radio = mode.radio(coding).ok_or("no multislot class has 3 + 1 timeslots")?;
-    let mut world = World::new(&Setup::one_cell(radio, 1, 500, options.seed))?;
+    measure_with(radio, mode, coding, (pings(options.size), options.seed))
+}
+
+/// The parts of round trips over a radio with this coding for so many timeslots of each direction. Its TBFs
+/// stay without data for so long, and their mobiles are polled so often.
+///
+/// # Errors
+/// Where no multislot class has these timeslots, or where a ping is lost or does not add up.
+pub(crate) fn parts_of(
+    coding: CodingScheme,
+    (down, up): (u32, u32),
+    (delayed, idle_poll): (Duration, Duration),
+    options: &Options,
+) -> Result<Parts, String> {
+    let mode = mode("as asked", delayed, Duration::ZERO, idle_poll);
+    let mut radio = radio(coding, down, up).ok_or("no multislot class has these timeslots")?;
+    (radio.network.delayed_release, radio.network.idle_poll) = (delayed, idle_poll);
+    let measured = measure_with(radio, mode, coding, (pings(options.size), options.seed))?;
+    match (measured.faults.first(), measured.lost) {
+        (Some(fault), _) => Err(fault.clone()),
+        (None, 1..) => Err(format!("{} pings are lost", measured.lost)),
+        (None, 0) => {
+            let means = measured.parts.each_ref().map(mean);
+            let mut parts = PARTS.map(|name| (name, 0.0));
+            parts.iter_mut().zip(means).for_each(|(part, mean)| part.1 = mean);
+            Ok((mean(&measured.total), parts))
+        }
+    }
+}
+
+fn measure_with(
+    radio: RlcMacConfig,
+    mode: Mode,
+    coding: CodingScheme,
+    (pings, seed): (u16, u64),
+) -> Result<Measured, String> {
+    let mut world = World::new(&Setup::one_cell(radio, 1, 500, seed))?;
     let address = world.address(0).ok_or("the mobile has no address")?;
     let mut measured = Measured {
         mode,
@@ -140,9 +179,9 @@ fn measure(mode: Mode, coding: CodingScheme, options: &Options) -> Result<Measur
         lost: 0,
         faults: Vec::new(),
     };
-    let mut rng = Rng::seeded(options.seed ^ 0x9149);
+    let mut rng = Rng::seeded(seed ^ 0x9149);
     world.probe.watch(0);
-    for number in 0..pings(options.size) {
+    for number in 0..pings {
         world.run_until(world.gprs.now + INTERVAL + Duration(rng.below(JITTER_NS)));
         drop(world.probe.take_marks());
         let sent = world.gprs.now;
