@@ -9,7 +9,7 @@
 //! In unacknowledged mode [`unitdata_request`] and [`unitdata_indication`] are the ways of an N-PDU, with an `Sndcp` and without.
 
 use crate::about::About as _;
-use crate::llc::abm::{LinkConfig, LinksConfig, Options};
+use crate::llc::abm::{LinkConfig, LinksConfig, Options, Shared};
 use crate::llc::{
     EstablishIndication, LlcContext, LlcOutput, LlcRole, Refused, ReleaseCause, Terms, XidIndication,
 };
@@ -60,12 +60,25 @@ impl UserPlaneConfig {
         self.sndcp.limits.of_window(self.links.iter().map(k).max().unwrap_or(0))
     }
 
-    fn terms(&self, role: LlcRole, sapi: Sapi, layer3: Option<Vec<u8>>) -> Terms {
+    /// On what terms a link of `sapi` is established. `n201_i` is what holds, and what the layers below carry where that is known: no
+    /// more than that is proposed or agreed to, whatever is chosen.
+    fn terms(
+        &self,
+        role: LlcRole,
+        sapi: Sapi,
+        layer3: Option<Vec<u8>>,
+        (present, most): (u16, Option<u16>),
+    ) -> Terms {
         let limits = self.sndcp.limits.of_window(u8::MAX);
         let least = limits.segments_max.saturating_add(SEGMENTS_OF_ONE);
         let link = self.links.of(sapi);
         let options = Options { queue_max: self.options.queue_max.max(least), ..link.options(self.options) };
-        Terms { options, windows: link.windows(role, sapi), shared: link.shared, layer3 }
+        let n201_i = match most {
+            Some(most) => Some(link.shared.n201_i.unwrap_or(present).min(most)),
+            None => link.shared.n201_i,
+        };
+        let shared = Shared { n201_i, ..link.shared };
+        Terms { options, windows: link.windows(role, sapi), shared, layer3 }
     }
 }
 
@@ -254,6 +267,8 @@ pub struct UserPlane<'a> {
     pub sndcp: &'a mut Sndcp,
     /// What the operator has chosen.
     pub config: &'a UserPlaneConfig,
+    /// Octets of information of the longest I frame that the layers below carry whole; `None` where they do not say.
+    pub n201_i_max: Option<u16>,
     /// Whose drops these are.
     pub whose: Option<Imsi>,
     /// What the two have said.
@@ -391,14 +406,16 @@ impl UserPlane<'_> {
         let out = &mut self.out.llc;
         match output {
             SndcpOutput::Establish { sapi, block } => {
-                let terms = self.config.terms(self.llc.role(), sapi, block);
+                let n201_i = (self.llc.n201_i(sapi), self.n201_i_max);
+                let terms = self.config.terms(self.llc.role(), sapi, block, n201_i);
                 out.retain(|output| !is_of_former_link(output, sapi));
                 self.llc.establish_request(cx, sapi, terms, out);
             }
             SndcpOutput::EstablishResponse { sapi, block } => {
                 let asked = self.out.indication.take().filter(|indication| indication.sapi == sapi);
                 if let Some(indication) = asked {
-                    let terms = self.config.terms(self.llc.role(), sapi, block);
+                    let n201_i = (self.llc.n201_i(sapi), self.n201_i_max);
+                    let terms = self.config.terms(self.llc.role(), sapi, block, n201_i);
                     self.llc.establish_response(cx, indication, terms, out);
                 }
             }
@@ -573,10 +590,25 @@ mod tests {
         let link = config.links.of_mut(Sapi::DATA3).unwrap_or_else(|| unreachable!());
         (link.retransmission, link.timing) = (Some(Retransmission::GoBackN), Some(Timing::Fixed));
         let of = |sapi| {
-            let options = config.terms(LlcRole::Ms, sapi, None).options;
+            let options = config.terms(LlcRole::Ms, sapi, None, (1503, None)).options;
             (options.retransmission, options.timing)
         };
         assert_eq!(of(Sapi::DATA3), (Retransmission::GoBackN, Timing::Fixed));
         assert_eq!(of(Sapi::DATA5), (Retransmission::Selective, Timing::Adaptive));
+    }
+
+    #[test]
+    fn no_more_of_n201_i_is_agreed_to_than_the_layers_below_carry() {
+        let terms = |chosen, n201_i| {
+            let mut config = UserPlaneConfig::default();
+            let link = config.links.of_mut(Sapi::DATA3).unwrap_or_else(|| unreachable!());
+            link.shared.n201_i = chosen;
+            config.terms(LlcRole::Ms, Sapi::DATA3, None, n201_i).shared.n201_i
+        };
+        assert_eq!(terms(Some(1503), (1503, Some(1485))), Some(1485));
+        assert_eq!(terms(Some(900), (1503, Some(1485))), Some(900));
+        assert_eq!(terms(None, (1503, Some(1485))), Some(1485));
+        assert_eq!(terms(None, (700, Some(1485))), Some(700), "what holds");
+        assert_eq!((terms(None, (1503, None)), terms(Some(1503), (500, None))), (None, Some(1503)));
     }
 }

@@ -105,7 +105,7 @@ impl World {
             for frame in core::mem::take(&mut frames) {
                 assert!(llc.receive(&mut context(around), None, frame, &mut out.llc));
             }
-            let mut plane = UserPlane { llc, sndcp, config, whose: None, out };
+            let mut plane = UserPlane { llc, sndcp, config, n201_i_max: None, whose: None, out };
             if is_new {
                 plane.activate(&mut context(around), (NSAPI, SAPI), true);
             }
@@ -175,7 +175,7 @@ impl World {
         let due = *sent + UNDER_WAY * mobiles.len();
         let Mobile { llc, sndcp, .. } = mobiles.get_mut(at).unwrap();
         let sndcp = sndcp.as_mut().unwrap();
-        let mut plane = UserPlane { llc, sndcp, config, whose: None, out };
+        let mut plane = UserPlane { llc, sndcp, config, n201_i_max: None, whose: None, out };
         act(&mut plane, around);
         while let Some(output) = plane.poll(&mut context(around)) {
             match output {

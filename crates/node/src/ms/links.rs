@@ -241,7 +241,8 @@ fn layers<'a>(
 ) -> Option<UserPlane<'a>> {
     let whose = Some(mobile.gmm.imsi());
     let sndcp = mobile.sndcp.as_deref_mut()?;
-    Some(UserPlane { llc: &mut mobile.llc, sndcp, config: &config.user_plane, whose, out })
+    let n201_i_max = mobile.link.n201_i_max();
+    Some(UserPlane { llc: &mut mobile.llc, sndcp, config: &config.user_plane, n201_i_max, whose, out })
 }
 
 /// No other context in acknowledged mode is on this SAPI.

@@ -73,6 +73,12 @@ impl Link {
         self.mtu_octets.map_or(N201_MAX, |mtu| mtu.saturating_sub(around).max(N201_MIN))
     }
 
+    /// Octets of information of the longest I frame that the bearer carries whole.
+    #[must_use]
+    pub fn n201_i_max(self) -> Option<u16> {
+        self.mtu_octets.map(|_| self.room(Self::I))
+    }
+
     /// Frames of a SAPI may be longer than the bearer carries.
     #[must_use]
     pub fn is_exceeded(self, llc: &LlcContext, sapi: Sapi) -> bool {

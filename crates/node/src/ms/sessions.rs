@@ -355,6 +355,15 @@ impl Ms {
     /// 8.5.3).
     fn negotiate(&mut self, cx: &mut Context<'_>, index: u32, sapi: Sapi) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let chosen = self.config.user_plane.links.of(sapi).shared.n201_i;
+        if let Some((chosen, most)) =
+            chosen.zip(mobile.link.n201_i_max()).filter(|(chosen, most)| chosen > most)
+        {
+            let line = format_args!(
+                "SAPI {sapi}: N201-I {most} in place of {chosen}, which the bearer does not carry"
+            );
+            cx.log_of(Some(mobile.gmm.imsi()), Category::Llc, Level::Notice, line);
+        }
         let Some(request) = mobile.link.wanted(&mobile.llc, sapi, self.config.n201_u) else { return };
         let mut out = Outputs::default();
         mobile.llc.xid_request(cx, sapi, request, &mut out.llc);

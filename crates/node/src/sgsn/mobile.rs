@@ -338,7 +338,8 @@ impl Mobile {
         out: &'a mut Outputs,
     ) -> Option<UserPlane<'a>> {
         let (plane, whose) = (self.plane.as_deref_mut()?, self.gmm.imsi());
-        Some(UserPlane { llc: &mut self.llc, sndcp: &mut plane.sndcp, config, whose, out })
+        let (llc, sndcp) = (&mut self.llc, &mut plane.sndcp);
+        Some(UserPlane { llc, sndcp, config, n201_i_max: None, whose, out })
     }
 
     /// What an N-PDU of unacknowledged mode takes on its way down.

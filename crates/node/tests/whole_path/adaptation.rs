@@ -22,8 +22,9 @@ use gannet_proto::adaptation::{
 use gannet_proto::auth::key::Key128;
 use gannet_proto::bearer::{Bearer, Order};
 use gannet_proto::gtp::Version;
+use gannet_proto::llc::abm::LinksConfig;
 use gannet_wire::adaptation::{ApName, FLAG_SEGMENT, NetworkMode};
-use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, Nsvci, Plmn, Rai};
+use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, Nsvci, Plmn, Rai, Sapi};
 use gannet_wire::l3::ie::{PdpAddress, QosProfile};
 
 pub const SGSN_GB: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 100)), 23000);
@@ -95,6 +96,8 @@ pub struct Choice {
     pub delays: Vec<Duration>,
     /// There is a cell of the radio as well, which comes after all links.
     pub has_radio: bool,
+    /// N201-I of SAPI 3 that the operators of both ends have chosen.
+    pub n201_i: Option<u16>,
 }
 
 impl Choice {
@@ -113,7 +116,15 @@ impl Choice {
             is_one_ap: false,
             delays: Vec::new(),
             has_radio: false,
+            n201_i: None,
         }
+    }
+
+    /// What operators choose of links.
+    fn links(&self) -> LinksConfig {
+        let mut links = LinksConfig::default();
+        links.of_mut(Sapi::DATA3).unwrap().shared.n201_i = self.n201_i;
+        links
     }
 
     fn key(mobile: u32) -> SharedKey {
@@ -155,8 +166,9 @@ impl Choice {
             secret: Key128([1; 16]),
         });
         let first = "001010000000001".parse().unwrap();
-        let config =
+        let mut config =
             MsConfig { bearer_selects: true, ..MsConfig::new(self.mobiles, first, self.cells_of_mobiles()) };
+        config.user_plane.links = self.links();
         let bearer: Box<dyn Bearer> = Box::new(bearer);
         let links = u16::try_from(self.media.len()).unwrap();
         let cells = u16::try_from(self.cells_of_mobiles().len()).unwrap();
@@ -199,12 +211,13 @@ impl Choice {
 
 impl World {
     pub fn new(choice: &Choice) -> Self {
-        let sgsn = SgsnConfig {
+        let mut sgsn = SgsnConfig {
             gtp_address: SGSN_GN,
             ggsns: vec![GgsnPeer { number: 0, address: GGSN, version: Version::V1 }],
             mobiles_max: 256,
             ..SgsnConfig::default()
         };
+        sgsn.user_plane.links = choice.links();
         let apn = ApnConfig::with_ipv4("internet".parse().unwrap(), Ipv4Addr::new(10, 0, 0, 0), 24);
         let wire = |(link, medium): (usize, &Medium)| {
             let delay = choice.delays.get(link).copied().unwrap_or(choice.profile.delay);
@@ -388,6 +401,11 @@ impl World {
     pub fn drops(&self, drop: Drop) -> u64 {
         let aps: u64 = self.aps.iter().map(|ap| ap.drops().get(drop)).sum();
         self.ms.drops().get(drop) + aps
+    }
+
+    /// Those of LLC's peers: of mobiles and SGSN.
+    pub fn drops_of_links(&self, drop: Drop) -> u64 {
+        self.ms.drops().get(drop) + self.sgsn.drops().get(drop)
     }
 
     /// A wire carries nothing, or carries again.

@@ -12,6 +12,7 @@ use gannet_node::ggsn::PORT_TUN;
 use gannet_node::ms::{self, MsCommand, MsEvent};
 use gannet_proto::adaptation::Medium;
 use gannet_proto::bearer::Order;
+use gannet_wire::id::Sapi;
 use gannet_wire::l3::ie::{QosProfile, ReliabilityClass};
 
 /// The mobile that transfers.
@@ -174,6 +175,28 @@ fn a_change_of_bearer_loses_and_doubles_nothing_in_acknowledged_mode() {
         assert_eq!(transfer.world.cell_of(MOBILE).map(|cell| cell.ci), Some(20));
         let deactivated = transfer.world.ms.machine.stats().links_ended;
         assert_eq!((deactivated, transfer.world.drops(Drop::MsOverMtu)), (0, 0));
+        // Another N201-I is agreed to while frames of the former length are under way.
+        for drop in [Drop::LlcFrameRejected, Drop::LlcNotAbm, Drop::LlcUnexpected] {
+            assert_eq!(transfer.world.drops_of_links(drop), 0, "{}, keys {has_keys}", drop.name());
+        }
+    }
+}
+
+/// What operators have chosen of N201-I ends at what the bearer carries, at whichever end: no frame is cut, and none is rejected.
+#[test]
+fn n201_i_ends_at_what_the_bearer_carries() {
+    for (chosen, agreed) in [(Some(1503), 1485), (None, 1485), (Some(900), 900)] {
+        let mut choice = Choice::new(&[Medium::Ethernet], false);
+        choice.n201_i = chosen;
+        let mut world = World::new(&choice);
+        let qos = QosProfile { reliability: ReliabilityClass::TWO, ..QosProfile::BEST_EFFORT };
+        let address = world.activate_with(Some(qos))[MOBILE as usize];
+        for _ in 0..20 {
+            assert!(world.exchange(MOBILE, address, 1500), "{chosen:?}");
+        }
+        assert_eq!(world.drops_of_links(Drop::LlcFrameRejected), 0, "{chosen:?}");
+        assert_eq!((world.pieces, world.drops(Drop::MsOverMtu)), (0, 0), "{chosen:?}");
+        assert_eq!(world.ms.machine.mobile(MOBILE).unwrap().llc.n201_i(Sapi::DATA3), agreed, "{chosen:?}");
     }
 }
 

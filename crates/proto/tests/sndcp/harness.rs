@@ -72,7 +72,7 @@ impl End {
         act: impl FnOnce(&mut UserPlane<'_>, &mut gannet_machine::Context<'_>) -> T,
     ) -> T {
         let Self { llc, sndcp, config, out, around, .. } = self;
-        act(&mut UserPlane { llc, sndcp, config, whose: None, out }, &mut around.context())
+        act(&mut UserPlane { llc, sndcp, config, n201_i_max: None, whose: None, out }, &mut around.context())
     }
 
     /// Something that SNDCP is told.

@@ -119,7 +119,7 @@ impl Net {
     fn layers<T>(&mut self, act: impl FnOnce(&mut UserPlane<'_>, &mut Context<'_>) -> T) -> T {
         let Self { bench, sndcp, out, config, .. } = self;
         let llc = &mut bench.network[0];
-        let mut layers = UserPlane { llc, sndcp, config, whose: None, out };
+        let mut layers = UserPlane { llc, sndcp, config, n201_i_max: None, whose: None, out };
         let result = act(&mut layers, &mut bench.around.context());
         self.drain();
         result
@@ -129,7 +129,7 @@ impl Net {
         loop {
             let Self { bench, sndcp, out, config, .. } = self;
             let llc = &mut bench.network[0];
-            let mut layers = UserPlane { llc, sndcp, config, whose: None, out };
+            let mut layers = UserPlane { llc, sndcp, config, n201_i_max: None, whose: None, out };
             match layers.poll(&mut bench.around.context()) {
                 Some(user_plane::Output::Llc(LlcOutput::Transmit { frame, .. })) => self.send(false, &frame),
                 Some(user_plane::Output::Llc(LlcOutput::Status { .. } | LlcOutput::Reset)) => {}

@@ -161,7 +161,10 @@ impl Handset {
     pub fn with<T>(&mut self, act: impl FnOnce(&mut UserPlane<'_>, &mut Context<'_>) -> T) -> T {
         let Self { bench, sndcp, config, out, .. } = self;
         let llc = &mut bench.phones[0].llc;
-        act(&mut UserPlane { llc, sndcp, config, whose: None, out }, &mut bench.air.context())
+        act(
+            &mut UserPlane { llc, sndcp, config, n201_i_max: None, whose: None, out },
+            &mut bench.air.context(),
+        )
     }
 
     pub fn drain(&mut self) {
