@@ -15,7 +15,7 @@ use super::mobile::Mac;
 use super::multiframe::{BlockPeriod, frame_start};
 use super::network::{Loss, Pcu};
 use super::signal::{Burst, Common};
-use super::tap::{Listeners, Sighting, Tap};
+use super::tap::{Listeners, Tap};
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Instant;
@@ -149,9 +149,9 @@ impl Cell {
         self.tap.as_deref()
     }
 
-    /// The next that its tap has seen.
-    pub fn pop_sighting(&mut self) -> Option<Sighting> {
-        self.tap.as_mut()?.pop()
+    /// The same, to take what it has seen.
+    pub fn tap_mut(&mut self) -> Option<&mut Tap> {
+        self.tap.as_deref_mut()
     }
 
     /// Its PCU.
