@@ -46,10 +46,10 @@ fn blocks_of(scheme: CodingScheme) {
                 world.down(mobile, &octets(50 + mobile + 100 * round, 900));
             }
             world.pass(Duration::from_secs(3));
-            seen.extend(core::iter::from_fn(|| world.cell.pop_sighting()));
+            seen.extend(core::iter::from_fn(|| world.cell.tap_mut()?.pop()));
         }
         world.settle();
-        seen.extend(core::iter::from_fn(|| world.cell.pop_sighting()));
+        seen.extend(core::iter::from_fn(|| world.cell.tap_mut()?.pop()));
     }
     for sighting in &seen {
         capture.add_udp(UDP_PORT, UDP_PORT, &sighting.datagram());

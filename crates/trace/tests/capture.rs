@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         ("what_was_recorded_is_read_again", &[], read_again),
         ("a_file_cut_anywhere_is_readable_up_to_the_last_block", &[], cut_anywhere),
         ("ethernet_frames_have_an_interface_of_their_own", &[Need::Tshark], ethernet),
+        ("a_remark_stands_beside_its_datagram", &[Need::Tshark], remark),
         ("a_record_that_has_no_room_is_lost_and_counted", &[], lost),
         ("a_full_disk_is_told_and_stops_nothing", &[], full_disk),
         ("a_disk_that_has_room_again_is_written_on", &[], room_again),
@@ -50,6 +51,27 @@ fn record(path: &Path) {
     recorder.ip(gi, BEGINNING_NS + 2, Direction::In, &ping);
     recorder.flush().unwrap();
     assert_eq!((recorder.recorded(), recorder.lost()), (3, 0));
+}
+
+/// The lengths of remarks have all remainders of the padding.
+fn remark() {
+    let directory = TempDir::new("gannet-capture");
+    let path = directory.path().join("x.pcapng");
+    let mut recorder = Recorder::create(&path).unwrap();
+    let um = recorder.interface("Um");
+    let ends = (address("127.0.0.1:10000"), address("127.0.0.1:4729"));
+    let remarks = ["lost", "lost at", "read by mobile 3", "from mobile 4; collided with 2 more; lost"];
+    for (text, at) in remarks.into_iter().zip(0..) {
+        recorder.udp_with_comment(um, BEGINNING_NS + at, Direction::In, ends, &[0x78], text.to_owned());
+        recorder.udp(um, BEGINNING_NS + at, Direction::In, ends, &[0x79]);
+    }
+    recorder.flush().unwrap();
+    let rows = dissect_file(&path.to_string_lossy(), &[], &["frame.comment", "udp.srcport"]);
+    assert_eq!(rows.len(), 2 * remarks.len());
+    for (pair, text) in rows.chunks(2).zip(remarks) {
+        assert_eq!(pair, [[text, "10000"], ["", "10000"]]);
+    }
+    assert_eq!(records(&std::fs::read(&path).unwrap()).len(), rows.len());
 }
 
 fn records(octets: &[u8]) -> Vec<Record> {

@@ -1,5 +1,6 @@
 //! Where blocks and access bursts go that are seen on the air: GSMTAP for who listens, pcapng for who reads later.
 
+use core::fmt::Write as _;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_node::bss::Bss;
@@ -24,18 +25,23 @@ pub struct AirWatch {
 }
 
 impl AirWatch {
-    /// Does what the configuration says from now on. What it was about before stays where that is the same.
+    /// Does what the configuration says from now on. What it was about before stays where that is the same. What is missing in a
+    /// capture that is closed is said in `out`.
     ///
     /// # Errors
     /// A sentence: what the machine does not permit. Then all stays as it was.
-    pub fn set(&mut self, old: &AirConfig, new: &AirConfig) -> Result<(), String> {
+    pub fn set(&mut self, old: &AirConfig, new: &AirConfig, out: &mut String) -> Result<(), String> {
         let is_there = |to: IpAddr| self.gsmtap.as_ref().is_some_and(|(there, _)| *there == to);
         // What may fail comes first.
         let socket = new.gsmtap.filter(|to| !is_there(*to)).map(|to| connect(to).map(|socket| (to, socket)));
         let socket = socket.transpose()?;
         if old.capture != new.capture || self.capture.is_none() {
             let capture = new.capture.as_ref().map(|file| Capture::create(Path::new(file)));
-            self.capture = capture.transpose().map_err(|error| format!("radio capture {error}"))?;
+            let capture = capture.transpose().map_err(|error| format!("radio capture {error}"))?;
+            let before = core::mem::replace(&mut self.capture, capture);
+            if let Some(Err(error)) = before.map(Capture::finish) {
+                let _ = writeln!(out, "The radio {error}.");
+            }
         }
         match (socket, new.gsmtap) {
             (_, None) => self.gsmtap = None,
@@ -59,13 +65,20 @@ impl AirWatch {
     pub fn take(&mut self, bss: &mut Bss, cell: u32, outside: &mut Outside<'_>) {
         let now = outside.now();
         let now_ns = outside.log().unix_ns();
-        while let Some(sighting) = bss.pop_sighting(cell) {
+        let Some(tap) = bss.tap_mut(cell) else { return };
+        while let Some(sighting) = tap.pop() {
             let datagram = sighting.datagram();
             if sighting.interface == Interface::Abis && self.categories.has(sighting.kind) {
                 self.send(&datagram, outside.log());
             }
             let at_ns = now_ns.saturating_sub(now.since(sighting.at).0);
             self.record(cell, at_ns, &sighting, &datagram);
+        }
+        let missed = tap.take_missed();
+        if missed > 0 {
+            let said =
+                format_args!("radio of cell {cell}: {missed} blocks were not taken in time, and are missing");
+            outside.log().line(Category::Main, Level::Error, said);
         }
         if let Some((level, said)) = self.capture.as_mut().and_then(|capture| capture.news(now)) {
             outside.log().line(Category::Main, level, format_args!("{said}"));

@@ -68,7 +68,7 @@ impl Node for BssNode {
 
     fn build(plan: Plan, config: &ops::BssConfig, node: &mut EventLoop) -> Result<Self, String> {
         let mut air = AirWatch::default();
-        air.set(&ops::AirConfig::default(), &config.air)?;
+        air.set(&ops::AirConfig::default(), &config.air, &mut String::new())?;
         let scope = air.scope();
         let air = Rc::new(RefCell::new(air));
         let watch = Rc::clone(&air);
@@ -199,7 +199,7 @@ impl BssNode {
     ) -> Result<(), CommandError> {
         let mut air = self.air.borrow_mut();
         let before = air.scope();
-        air.set(&old.air, &new.air).map_err(|error| CommandError(format!("{error}.")))?;
+        air.set(&old.air, &new.air, out).map_err(|error| CommandError(format!("{error}.")))?;
         if air.scope() != before {
             access.command(self.bss, Command::Observe(air.scope()));
         }

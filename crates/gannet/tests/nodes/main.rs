@@ -24,6 +24,9 @@ mod ms_chapter;
 mod one_process;
 mod operation;
 mod osmocom;
+mod radio;
+#[path = "../../../wire/tests/radio_fields/mod.rs"]
+mod radio_fields;
 mod recording;
 mod shaping;
 mod statistics;
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
                 ms_chapter::CASES,
                 one_process::CASES,
                 osmocom::CASES,
+                radio::CASES,
                 recording::CASES,
                 shaping::CASES,
                 statistics::CASES,

@@ -41,7 +41,7 @@ use gannet_proto::bssgp::bvc::{BvcOutput, Bvcs};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::ns::sns::LocalEndpoint;
 use gannet_proto::ns::{NsEntity, NsOutput};
-use gannet_proto::rlcmac::tap::{Scope, Sighting};
+use gannet_proto::rlcmac::tap::{Scope, Tap};
 use gannet_wire::bssgp::Cause;
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::Nsei;
@@ -214,7 +214,7 @@ pub enum Event {
     CellUp(u32),
     /// The cell's BVC is out of service.
     CellDown(u32),
-    /// Something was seen on the air of the cell: [`Bss::pop_sighting`] has it. Only after [`Command::Observe`].
+    /// Something was seen on the air of the cell: [`Bss::tap_mut`] has it. Only after [`Command::Observe`].
     Seen(u32),
 }
 
@@ -388,9 +388,9 @@ impl Bss {
         self.radio.rlcmac()
     }
 
-    /// The next that was seen on the air of a cell, in the order of time.
-    pub fn pop_sighting(&mut self, cell: u32) -> Option<Sighting> {
-        self.radio.rlcmac_mut()?.pop_sighting(cell)
+    /// Who looks at the air of a cell, for what was seen to be taken.
+    pub fn tap_mut(&mut self, cell: u32) -> Option<&mut Tap> {
+        self.radio.rlcmac_mut()?.tap_mut(cell)
     }
 
     /// How many cells there are.

@@ -17,6 +17,7 @@ use gannet_wire::bssgp::signalling::{FlushLlAck, LlcDiscarded, MobileRef, Paging
 use gannet_wire::bssgp::{DlUnitdata, Message, PduType, QosProfile, UlUnitdata};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, PTmsi, Rai, Tlli};
 
+mod air;
 mod loss;
 mod measured;
 

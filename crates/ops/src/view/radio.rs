@@ -238,3 +238,82 @@ pub fn mobile_metrics(counts: &MobileCounts) -> Vec<Metric> {
     ];
     all.into_iter().map(|(name, help, value)| Metric::counter(name, help, value)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gannet_proto::rlcmac::multislot::MultislotClass;
+    use gannet_proto::rlcmac::rlc::{ReceiverCounts, SenderCounts};
+    use gannet_wire::id::Tlli;
+    use std::collections::BTreeSet;
+
+    fn cell() -> RadioCell {
+        RadioCell {
+            number: 1,
+            arfcn: 2,
+            pdchs: 0b1100_0000,
+            tbfs: (3, 4),
+            blocks: BlockCounts {
+                data: [10, 11, 12, 13, 14],
+                control: 15,
+                dummy: 16,
+                ..BlockCounts::default()
+            },
+            access: AccessCounts { bursts: 17, downlink: 18, ..AccessCounts::default() },
+            air: AirCounts { downlink_lost: 19, ..AirCounts::default() },
+            rlc: RlcCounts::default(),
+        }
+    }
+
+    #[test]
+    fn each_counter_has_a_name_and_a_sentence_of_its_own() {
+        let metrics = cell().metrics();
+        let names: BTreeSet<_> = metrics.iter().map(|metric| metric.name).collect();
+        let helps: BTreeSet<_> = metrics.iter().map(|metric| metric.help).collect();
+        assert_eq!((names.len(), helps.len()), (metrics.len(), metrics.len()));
+        let all: u64 = metrics.iter().map(|metric| metric.value).sum();
+        assert_eq!(all, (3..=4).chain(10..=19).sum::<u64>(), "each stands once");
+        let mobile = mobile_metrics(&MobileCounts { data: [3, 2, 1, 0, 0], ..MobileCounts::default() });
+        let of = |name| mobile.iter().find(|metric| metric.name == name).map(|metric| metric.value);
+        assert_eq!((of("data_sent"), of("data_new")), (Some(6), Some(3)));
+    }
+
+    #[test]
+    fn a_person_reads_cells_tbfs_and_mobiles() {
+        let text = cell().to_string();
+        assert!(text.starts_with("Cell 1: ARFCN 2, PDCHs on timeslots 6,7\n  downlink TBFs: 3\n"), "{text}");
+        assert!(text.contains("\n  downlink dummy control blocks: 16\n"), "{text}");
+        let counts =
+            TbfCounts::Sent(SenderCounts { new: 5, needed: 2, acknowledged: 4, ..SenderCounts::default() });
+        let view = TbfView {
+            tfi: 7,
+            mobile: Some(0),
+            tlli: Some(Tlli(0xc0de_1234)),
+            state: "flowing",
+            slots: 0b0111_0000,
+            waiting_octets: 90,
+            counts,
+        };
+        assert_eq!(
+            Tbf { cell: 1, view }.to_string(),
+            "TBF: TFI=7 TLLI=0xc0de1234 DIR=DL cell 1, mobile 1, flowing, timeslots 4,5,6\n  7 blocks sent, 2 of them \
+             again, 4 acknowledged; 90 octets in no block yet\n"
+        );
+        let counts =
+            TbfCounts::Received(ReceiverCounts { accepted: 3, ll_pdus: 1, ..ReceiverCounts::default() });
+        let text = Tbf { cell: 0, view: TbfView { mobile: None, tlli: None, counts, ..view } }.to_string();
+        assert!(text.starts_with("TBF: TFI=7 TLLI=- DIR=UL cell 0, mobile -, flowing"), "{text}");
+        let view = MobileView {
+            mobile: 4,
+            tlli: Some(Tlli(0xc0de_1234)),
+            multislot: MultislotClass::new(6),
+            waiting: (2, 300),
+            down: Some(7),
+            up: None,
+        };
+        let text = RadioMobile { cell: 1, view, counts: MobileCounts::default() }.to_string();
+        let first = "MS TLLI=0xc0de1234 cell 1, mobile 5, multislot class 6, TFI 7 downlink, - uplink\n  waiting for a \
+                     downlink TBF: 2 LL-PDUs, 300 octets\n";
+        assert!(text.starts_with(first), "{text}");
+    }
+}

@@ -63,6 +63,9 @@ tcpdump and Wireshark on the same host see less exactly. Where Gb leaves by UDP 
 (UDP GSO), and a capture on that host shows them as one long datagram, of which tshark reads the first NS PDU only. They are apart on the
 wire. To see them apart, use `--pcap`, or capture at the receiver or at a mirror port of the switch. What arrives may be put together likewise
 by the kernel (GRO); `ethtool -K DEVICE gro off` ends that. What a driver takes or sends by AF_XDP is seen by no tcpdump of that host.
+
+The blocks of a BSS with `radio rlcmac` are no datagrams of a socket: `radio capture FILE` and `gsmtap-remote-host` of the BSS have
+them ([running.md](running.md#what-is-seen-of-the-radio)).
 ";
 
 /// The whole document.

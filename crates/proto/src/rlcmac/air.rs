@@ -16,7 +16,7 @@ use super::multiframe::{BlockPeriod, frame_start};
 use super::network::{Loss, Pcu};
 use super::paging::Page;
 use super::signal::{Burst, Common};
-use super::tap::{Listeners, Sighting, Tap};
+use super::tap::{Listeners, Tap};
 use super::transmitter::Transmitter;
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
@@ -129,9 +129,9 @@ impl Cell {
         self.tap.as_deref()
     }
 
-    /// The next that its tap has seen.
-    pub fn pop_sighting(&mut self) -> Option<Sighting> {
-        self.tap.as_mut()?.pop()
+    /// The same, to take what it has seen.
+    pub fn tap_mut(&mut self) -> Option<&mut Tap> {
+        self.tap.as_deref_mut()
     }
 
     /// Its PCU.

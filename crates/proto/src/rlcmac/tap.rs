@@ -284,10 +284,9 @@ impl Tap {
         !self.seen.is_empty()
     }
 
-    /// What was missed, since too much waited.
-    #[must_use]
-    pub const fn missed(&self) -> u64 {
-        self.missed
+    /// How much was missed since the last time, since too much waited.
+    pub const fn take_missed(&mut self) -> u64 {
+        core::mem::replace(&mut self.missed, 0)
     }
 
     /// Takes the next that was seen, in the order of time.
@@ -408,7 +407,7 @@ mod tests {
         for frame in 0..SEEN_MAX as u64 + 3 {
             tap.bursts(Instant(frame), frame, [(0, 0x78)].into_iter(), Some(0));
         }
-        assert_eq!((tap.missed(), tap.seen.len()), (3, SEEN_MAX));
+        assert_eq!((tap.take_missed(), tap.take_missed(), tap.seen.len()), (3, 0, SEEN_MAX));
         assert_eq!(tap.pop().map(|first| first.frame_number), Some(0), "what came first is kept");
     }
 

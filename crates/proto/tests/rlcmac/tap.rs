@@ -24,11 +24,11 @@ fn world(plan: &Plan, scope: Option<Scope>) -> (World, Vec<Sighting>) {
             world.down(mobile, &octets(50 + mobile + 100 * round, 700));
         }
         world.pass(Duration::from_secs(4));
-        seen.extend(core::iter::from_fn(|| world.cell.pop_sighting()));
+        seen.extend(core::iter::from_fn(|| world.cell.tap_mut()?.pop()));
     }
     world.settle();
-    seen.extend(core::iter::from_fn(|| world.cell.pop_sighting()));
-    assert_eq!(world.cell.tap().map_or(0, Tap::missed), 0);
+    seen.extend(core::iter::from_fn(|| world.cell.tap_mut()?.pop()));
+    assert_eq!(world.cell.tap_mut().map_or(0, Tap::take_missed), 0);
     assert_eq!(world.cell.counts().faults, Faults::default());
     (world, seen)
 }

@@ -17,7 +17,7 @@ use gannet_proto::rlcmac::mobile::{Mac, MobileConfig, MobileCounts};
 use gannet_proto::rlcmac::multiframe::BlockPeriod;
 use gannet_proto::rlcmac::network::fair::Class;
 use gannet_proto::rlcmac::network::{Loss, Pcu};
-use gannet_proto::rlcmac::tap::{Scope, Sighting, Tap};
+use gannet_proto::rlcmac::tap::{Scope, Tap};
 
 /// What all cells and mobiles are set to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -215,9 +215,9 @@ impl RlcMacRadio {
         self.cell(cell).and_then(Cell::tap).is_some_and(Tap::has_seen)
     }
 
-    /// Takes the next of it.
-    pub fn pop_sighting(&mut self, cell: u32) -> Option<Sighting> {
-        self.cells.get_mut(cell as usize)?.pop_sighting()
+    /// Who has seen it, to take it.
+    pub fn tap_mut(&mut self, cell: u32) -> Option<&mut Tap> {
+        self.cells.get_mut(cell as usize)?.tap_mut()
     }
 
     /// What happened in a mobile.
