@@ -330,11 +330,7 @@ impl Cell {
                 self.receive_up(cx, (slot, period), sent, mobiles);
             }
         }
-        self.busy.retain(|mobile| {
-            mobiles
-                .get(*mobile as usize)
-                .is_some_and(|state| state.mac.is_active())
-        });
+        self.busy.retain(|mobile| mobiles.get(*mobile as usize).is_some_and(|state| state.mac.is_active()));
         self.pdch = if self.pcu.is_active() { Pdch::Waiting(period + 1) } else { Pdch::Silent };
     }
 
@@ -451,7 +447,8 @@ impl Cell {
         };
         self.pcu.common_sent(&message);
         for mobile in self.members.iter().copied() {
-            let Some(state) = mobiles.get_mut(mobile as usize).filter(|state| state.mac.listens_to(frame)) else {
+            let Some(state) = mobiles.get_mut(mobile as usize).filter(|state| state.mac.listens_to(frame))
+            else {
                 continue;
             };
             if state.downlink.is_lost(cx.rng, BlockPeriod::at_or_before(now), CodingScheme::Cs1) {

@@ -176,7 +176,9 @@ mod tests {
         // BS_AG_BLKS_RES of 1 and BS_PA_MFRMS of 4: N is 32.
         let control = PagingControl { multiframes: 4, access_blocks: 1 };
         assert_eq!(control.groups(), 32);
-        for (digits, group) in [("001010000000000", 0), ("001010000000031", 31), ("001010000000999", 7), ("12", 12)] {
+        for (digits, group) in
+            [("001010000000000", 0), ("001010000000031", 31), ("001010000000999", 7), ("12", 12)]
+        {
             assert_eq!(control.group(&imsi(digits)), group, "{digits}");
         }
         // Out of range is the nearest that is in range.
@@ -192,8 +194,13 @@ mod tests {
                 for multiframe in 0..u64::from(multiframes) {
                     for (place, first) in BLOCKS.iter().enumerate() {
                         let frame = multiframe * MULTIFRAME + first;
-                        let of: Vec<u64> = (0..control.groups()).filter(|group| control.is_of(*group, frame)).collect();
-                        assert_eq!(of.len(), usize::from(place >= usize::from(access_blocks)), "{control:?} {frame}");
+                        let of: Vec<u64> =
+                            (0..control.groups()).filter(|group| control.is_of(*group, frame)).collect();
+                        assert_eq!(
+                            of.len(),
+                            usize::from(place >= usize::from(access_blocks)),
+                            "{control:?} {frame}"
+                        );
                         of.iter().for_each(|group| blocks[usize::try_from(*group).unwrap()] += 1);
                     }
                     assert!(!control.is_of(0, multiframe * MULTIFRAME + 7), "a block begins elsewhere");
@@ -234,7 +241,8 @@ mod tests {
 
     #[test]
     fn pages_are_combined_by_what_each_type_has_room_for() {
-        let temporary = |bits: u32, is_packet| Page { identity: PagedIdentity::PTmsi(PTmsi(bits)), is_packet };
+        let temporary =
+            |bits: u32, is_packet| Page { identity: PagedIdentity::PTmsi(PTmsi(bits)), is_packet };
         let (ps, cs) = (temporary(0xc000_0001, true), temporary(0x1000_0002, false));
         let by_imsi = Page { identity: PagedIdentity::Imsi(imsi("001010000000001")), is_packet: true };
         // A TMSI that looks like a P-TMSI is told apart by type 1 alone.

@@ -43,7 +43,8 @@ fn a_mobile_in_drx_mode_listens_to_the_blocks_of_its_group_alone() {
     mac.set_drx(Some(drx));
     let group = CONTROL.group(&drx.imsi);
     let heard: Vec<u64> = blocks(Instant::ZERO).take(90).filter(|frame| mac.listens_to(*frame)).collect();
-    let of_group: Vec<u64> = blocks(Instant::ZERO).take(90).filter(|frame| CONTROL.is_of(group, *frame)).collect();
+    let of_group: Vec<u64> =
+        blocks(Instant::ZERO).take(90).filter(|frame| CONTROL.is_of(group, *frame)).collect();
     assert_eq!((heard.len(), heard), (2, of_group));
     mac.suspend(Instant::ZERO, true);
     assert!(!blocks(Instant::ZERO).take(45).any(|frame| mac.listens_to(frame)));
@@ -59,7 +60,9 @@ fn an_access_needs_each_block() {
     world.settle();
     let group = CONTROL.group(&drx.imsi);
     let mac = &world.mobiles[0].mac;
-    assert!(blocks(world.around.now).take(90).all(|frame| mac.listens_to(frame) == CONTROL.is_of(group, frame)));
+    assert!(
+        blocks(world.around.now).take(90).all(|frame| mac.listens_to(frame) == CONTROL.is_of(group, frame))
+    );
     assert_eq!(world.arrived(Up).len(), 1);
 }
 
@@ -211,7 +214,8 @@ fn a_page_is_heard_by_the_mobiles_of_its_group_and_by_those_that_listen_to_each_
     for (mobile, number) in [(0, 40), (1, 5), (2, 41)] {
         world.sleeper(mobile, number, Duration::ZERO);
     }
-    let by_ptmsi = |bits: u32| Page { identity: PagedIdentity::PTmsi(PTmsi(0xc000_0000 | bits)), is_packet: true };
+    let by_ptmsi =
+        |bits: u32| Page { identity: PagedIdentity::PTmsi(PTmsi(0xc000_0000 | bits)), is_packet: true };
     (1..=4).for_each(|name| world.page(by_ptmsi(name), &imsi(40)));
     let by_imsi = Page { identity: PagedIdentity::Imsi(imsi(41)), is_packet: false };
     world.page(by_imsi, &imsi(41));
@@ -243,4 +247,24 @@ fn so_many_pages_wait_and_no_more() {
         said += pages.iter().flatten().count();
     }
     assert_eq!((said, network.pcu.access_counts().pages), (256, 256));
+}
+
+#[test]
+fn the_wait_for_a_group_is_half_a_cycle_on_the_average() {
+    for (multiframes, expected_ms) in [(2, 235.4), (5, 588.5), (9, 1059.2)] {
+        let paging = PagingControl { multiframes, access_blocks: 1 };
+        let mut pcu =
+            Pcu::new(NetworkConfig::new(crate::world::PDCHS, Cs2), CellOptions { paging, ..options() });
+        pcu.set_drx(1, Some(Drx { imsi: imsi(77), non_drx: Duration::ZERO }));
+        let world = World::new(&plan());
+        pcu.request(world.pdu(1, &octets(1, 100)), Class::Weighted(1), true).unwrap();
+        let frames = u64::from(multiframes) * 51;
+        let wait = |frame: u64| {
+            // In the middle of a frame.
+            let now = Instant(frame_start(frame).0 + 2_307_692);
+            frame_start(pcu.next_common_at(now).unwrap()).since(now).0
+        };
+        let mean_ms = (0..frames).map(wait).sum::<u64>() as f64 / frames as f64 / 1e6;
+        assert!((mean_ms - expected_ms).abs() < 0.1, "{multiframes}: {mean_ms} ms");
+    }
 }

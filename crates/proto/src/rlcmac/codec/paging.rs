@@ -45,8 +45,7 @@ pub(super) fn request(pages: &Pages) -> Option<CcchMessage> {
             CcchMessage::PagingRequest2(PagingRequest2 { page_mode, channels, mobiles, third, rest })
         }
         [Some(first), Some(second), Some(third), Some(fourth)] => {
-            let mobiles =
-                [temporary(first)?, temporary(second)?, temporary(third)?, temporary(fourth)?];
+            let mobiles = [temporary(first)?, temporary(second)?, temporary(third)?, temporary(fourth)?];
             let rest = PagingRest::Read(P3RestOctets::default());
             CcchMessage::PagingRequest3(PagingRequest3 { page_mode, channels, mobiles, rest })
         }
@@ -102,7 +101,8 @@ mod tests {
 
     #[test]
     fn each_type_is_read_as_it_was_written() {
-        let temporary = |bits: u32, is_packet| Page { identity: PagedIdentity::PTmsi(PTmsi(bits)), is_packet };
+        let temporary =
+            |bits: u32, is_packet| Page { identity: PagedIdentity::PTmsi(PTmsi(bits)), is_packet };
         let imsi = PagedIdentity::Imsi("001010000000001".parse().unwrap());
         let by_imsi = |is_packet| Page { identity: imsi, is_packet };
         let (ps, cs, odd) =

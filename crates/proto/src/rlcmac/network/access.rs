@@ -11,8 +11,8 @@ use crate::rlcmac::ccch::{block_ends, block_from};
 use crate::rlcmac::multiframe::{BlockPeriod, frame_start};
 use crate::rlcmac::paging::{Page, combine};
 use crate::rlcmac::signal::{Burst, Common};
-use gannet_wire::id::Imsi;
 use gannet_machine::time::Instant;
+use gannet_wire::id::Imsi;
 use std::collections::VecDeque;
 
 /// Bursts that wait for their answer: more are not worth it, as their mobiles have given up before.
@@ -101,7 +101,8 @@ impl Pcu {
     pub fn next_common_at(&self, now: Instant) -> Option<u64> {
         let next = block_from(now);
         let in_group = |group: u64| self.options.paging.next_of(group, now);
-        let downlink = self.access.downlink.iter().map(|tfi| self.bound_to(*tfi, next).map_or(next, in_group));
+        let downlink =
+            self.access.downlink.iter().map(|tfi| self.bound_to(*tfi, next).map_or(next, in_group));
         let pages = self.access.pages.iter().map(|(group, _)| in_group(*group));
         let bursts = self.access.bursts.front().map(|_| next);
         downlink.chain(pages).chain(bursts).min()

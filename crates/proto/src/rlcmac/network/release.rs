@@ -40,7 +40,9 @@ impl Pcu {
         for tfi in self.resources.tfis(Direction::Up) {
             let Some(tbf) = self.up_tbf(tfi) else { continue };
             let set = tbf.slots();
-            if set & gone != 0 && matches!(tbf.state, UpState::Flowing | UpState::Finishing | UpState::Assigning) {
+            if set & gone != 0
+                && matches!(tbf.state, UpState::Flowing | UpState::Finishing | UpState::Assigning)
+            {
                 self.release_up(tfi, set & gone);
             }
         }
@@ -87,17 +89,25 @@ impl Pcu {
     fn say_release(&mut self, direction: Direction, tfi: u8, set: u8) {
         if let Some(slot) = slots(set).next() {
             self.counts.releases += 1;
-            self.say(slot, Control::TbfRelease { direction, tfi, slot });
+            self.say(slot, Control::TbfRelease { direction, tfi });
         }
     }
 
     /// The release of a TBF was answered, or was not.
-    pub(super) fn release_answered(&mut self, now: Instant, (direction, tfi): (Direction, u8), slot: u8, came: bool) {
+    pub(super) fn release_answered(
+        &mut self,
+        now: Instant,
+        (direction, tfi): (Direction, u8),
+        slot: u8,
+        came: bool,
+    ) {
         let n3105_max = self.config.n3105_max;
         let (t3169, t3195) = (self.config.t3169, self.config.t3195);
         match direction {
             Direction::Down => {
-                let Some(tbf) = self.down_tbf(tfi).filter(|tbf| tbf.state == DownState::Leaving) else { return };
+                let Some(tbf) = self.down_tbf(tfi).filter(|tbf| tbf.state == DownState::Leaving) else {
+                    return;
+                };
                 let mobile = tbf.mobile;
                 if came {
                     self.free_down(tfi);

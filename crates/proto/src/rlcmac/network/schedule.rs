@@ -131,7 +131,7 @@ impl Pcu {
                     is_final.then_some(Expected::Final(tfi))
                 }
                 Control::Polling { tfi } => Some(Expected::Assigned(tfi)),
-                Control::TbfRelease { direction, tfi, .. } => Some(Expected::Released(direction, tfi)),
+                Control::TbfRelease { direction, tfi } => Some(Expected::Released(direction, tfi)),
                 Control::UplinkAssignment { .. } | Control::AccessReject { .. } => None,
             };
             let rrbp = match wants_answer {
@@ -178,7 +178,7 @@ impl Pcu {
                 self.down_tbf(tfi)?;
                 Some(Down::Polling { to: To::DownlinkTfi(tfi) })
             }
-            Control::TbfRelease { direction, tfi, .. } => {
+            Control::TbfRelease { direction, tfi } => {
                 let to = match direction {
                     Direction::Down => To::DownlinkTfi(tfi),
                     Direction::Up => To::UplinkTfi(tfi),
@@ -278,7 +278,9 @@ impl Pcu {
     /// The assignments of an uplink TBF that wait are not said.
     pub(super) fn forget_assignments_of(&mut self, tfi: u8) {
         for waiting in &mut self.control {
-            waiting.retain(|control| !matches!(control, Control::UplinkAssignment { tfi: its, .. } if *its == tfi));
+            waiting.retain(
+                |control| !matches!(control, Control::UplinkAssignment { tfi: its, .. } if *its == tfi),
+            );
         }
     }
 
@@ -299,7 +301,7 @@ impl Pcu {
                 }
                 Control::UplinkAssignment { tfi: its, .. }
                 | Control::UplinkAckNack { tfi: its }
-                | Control::TbfRelease { direction: Direction::Up, tfi: its, .. } => its != tfi,
+                | Control::TbfRelease { direction: Direction::Up, tfi: its } => its != tfi,
                 Control::DownlinkAssignment { .. }
                 | Control::AccessReject { .. }
                 | Control::Polling { .. }
@@ -331,7 +333,7 @@ impl Pcu {
                     to != To::DownlinkTfi(tfi)
                 }
                 Control::Polling { tfi: its }
-                | Control::TbfRelease { direction: Direction::Down, tfi: its, .. } => its != tfi,
+                | Control::TbfRelease { direction: Direction::Down, tfi: its } => its != tfi,
                 Control::UplinkAckNack { .. } | Control::TbfRelease { direction: Direction::Up, .. } => true,
             });
         }

@@ -114,7 +114,8 @@ impl Pcu {
         let is_its = |tlli: Tlli| self.by_tlli.get(&tlli) == Some(&mobile);
         self.resources.tfis(Direction::Up).find_map(|tfi| {
             let tbf = self.up.get(usize::from(tfi))?.as_ref()?;
-            let speaks = !matches!(tbf.state, UpState::Silent | UpState::Leaving) && tbf.tlli.is_some_and(is_its);
+            let speaks =
+                !matches!(tbf.state, UpState::Silent | UpState::Leaving) && tbf.tlli.is_some_and(is_its);
             speaks.then(|| tbf.slot()).flatten().map(|slot| (tfi, slot))
         })
     }

@@ -212,7 +212,8 @@ mod tests {
 
     #[test]
     fn each_equation_is_looked_at() {
-        let sender = SenderCounts { new: 10, needed: 3, repeated: 2, acknowledged: 7, ..SenderCounts::default() };
+        let sender =
+            SenderCounts { new: 10, needed: 3, repeated: 2, acknowledged: 7, ..SenderCounts::default() };
         let receiver = ReceiverCounts { accepted: 8, duplicates: 1, outside: 1, ..ReceiverCounts::default() };
         let passage = Passage { sent: 15, arrived: 10, lost: 3, collided: 1, unheard: 1 };
         assert_eq!(passage.fault(&sender, &receiver), None);
