@@ -248,3 +248,23 @@ fn so_many_pages_wait_and_no_more() {
     }
     assert_eq!((said, network.pcu.access_counts().pages), (256, 256));
 }
+
+#[test]
+fn the_wait_for_a_group_is_half_a_cycle_on_the_average() {
+    for (multiframes, expected_ms) in [(2, 235.4), (5, 588.5), (9, 1059.2)] {
+        let paging = PagingControl { multiframes, access_blocks: 1 };
+        let mut pcu =
+            Pcu::new(NetworkConfig::new(crate::world::PDCHS, Cs2), CellOptions { paging, ..options() });
+        pcu.set_drx(1, Some(Drx { imsi: imsi(77), non_drx: Duration::ZERO }));
+        let world = World::new(&plan());
+        pcu.request(world.pdu(1, &octets(1, 100)), Class::Weighted(1), true).unwrap();
+        let frames = u64::from(multiframes) * 51;
+        let wait = |frame: u64| {
+            // In the middle of a frame.
+            let now = Instant(frame_start(frame).0 + 2_307_692);
+            frame_start(pcu.next_common_at(now).unwrap()).since(now).0
+        };
+        let mean_ms = (0..frames).map(wait).sum::<u64>() as f64 / frames as f64 / 1e6;
+        assert!((mean_ms - expected_ms).abs() < 0.1, "{multiframes}: {mean_ms} ms");
+    }
+}

@@ -72,9 +72,8 @@ fn blocks_go_by_weight_and_signalling_first() {
     assert!(world.told[before..].iter().any(|told| told.mobile == 2), "signalling does not wait");
 }
 
-/// A world from a seed: what cell, what mobiles, what they send and when, what the channel loses, who vanishes.
-fn random_world(seed: u64) {
-    let mut dice = Rng::seeded(seed);
+/// What cell, what mobiles, and what the channel loses.
+fn random_plan(seed: u64, dice: &mut Rng) -> Plan {
     let coding = CodingScheme::ALL[dice.below(4) as usize];
     let pdchs = [0b0001_0000, 0b0011_0000, 0b1111_0000, 0b1110_1000][dice.below(4) as usize];
     let network = NetworkConfig {
@@ -111,14 +110,21 @@ fn random_world(seed: u64) {
     let mobiles = 1 + dice.below(9) as u32;
     let capture = if dice.chance(0.5) { Capture::Ratio(2.0) } else { Capture::None };
     let mobile = MobileConfig { two_phase: dice.chance(0.3), ..MobileConfig::default() };
-    let mut world = World::new(&Plan { seed, mobiles, network, options, mobile, capture, link });
+    Plan { seed, mobiles, network, options, mobile, capture, link }
+}
+
+/// LL-PDUs that were sent, by direction (true for down) and mobile.
+type SentPdus = BTreeMap<(bool, u32), Vec<Vec<u8>>>;
+
+/// What is sent and when, who is paged, who vanishes, which PDCHs go. Gives the LL-PDUs and the number of pages.
+fn random_life(world: &mut World, mobiles: u32, dice: &mut Rng) -> (SentPdus, u64) {
     for mobile in 0..mobiles {
         if dice.chance(0.6) {
             world.sleeper(mobile, mobile, Duration::from_secs([0, 1, 2][dice.below(3) as usize]));
         }
     }
     let mut pages = 0;
-    let mut sent: BTreeMap<(bool, u32), Vec<Vec<u8>>> = BTreeMap::new();
+    let mut sent = SentPdus::new();
     for name in 0..(4 + dice.below(60) as u32) {
         let (mobile, len) = (dice.below(mobiles.into()) as u32, 5 + dice.below(900) as usize);
         let octets = octets(name, len);
@@ -149,17 +155,26 @@ fn random_world(seed: u64) {
             world.cell.touched(world.around.now, None, &world.mobiles);
         }
     }
+    (sent, pages)
+}
+
+/// A world from a seed.
+fn random_world(seed: u64) {
+    let mut dice = Rng::seeded(seed);
+    let plan = random_plan(seed, &mut dice);
+    let mut world = World::new(&plan);
+    let (sent, pages) = random_life(&mut world, plan.mobiles, &mut dice);
     world.settle_of(seed);
     assert_eq!(world.cell.counts().faults.misdelivered, 0, "seed {seed}");
     assert_eq!(world.cell.counts().faults.unreadable, 0, "seed {seed}");
-    assert!(!network.acknowledged || world.cell.counts().faults.strange == 0, "seed {seed}");
+    assert!(!plan.network.acknowledged || world.cell.counts().faults.strange == 0, "seed {seed}");
     for (direction, is_down) in [(Down, true), (Up, false)] {
         check(&world, direction, &sent, is_down, seed);
     }
     assert_eq!(world.cell.pcu().tbfs(), (0, 0), "seed {seed}");
     assert_eq!(world.cell.pcu().waiting(), (0, 0), "seed {seed}");
     assert_eq!(world.around.frames.free(), FRAMES, "seed {seed}");
-    check_pages(&world, pages, options.paging, seed);
+    check_pages(&world, pages, plan.options.paging, seed);
 }
 
 /// Each page was said, and heard once at most, by mobiles that listened to its block.
@@ -188,7 +203,7 @@ fn page_of(mobile: u32) -> Page {
 fn check(
     world: &World,
     direction: Direction,
-    sent: &BTreeMap<(bool, u32), Vec<Vec<u8>>>,
+    sent: &SentPdus,
     is_down: bool,
     seed: u64,
 ) {

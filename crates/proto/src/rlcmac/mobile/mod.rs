@@ -109,7 +109,7 @@ pub struct MobileCounts {
     pub downlink_tbfs: u64,
     /// Contentions that another mobile won.
     pub contentions_lost: u64,
-    /// Expiries of T3164, T3166, T3168, T3180, T3182, T3184 and T3190.
+    /// Expiries of T3164, T3166, T3168, T3180, T3182, T3184, T3190 and N3104.
     pub expiries: u64,
     /// PACKET TBF RELEASEs.
     pub released: u64,

@@ -20,6 +20,8 @@ pub(super) struct UplinkTbf {
     tlli: Tlli,
     /// One-phase access whose contention is not resolved (44.060 clause 7.1.2.3).
     is_contended: bool,
+    /// N3104: data blocks that were sent before that.
+    n3104: u16,
     /// R: more than one access burst was sent.
     is_retry: bool,
     /// It is acknowledged whole: the answer to the poll ends it.
@@ -56,6 +58,11 @@ impl UplinkTbf {
         }
         while self.custody.pop_confirmed().is_some() {}
     }
+}
+
+/// N3104_MAX (44.060 clause 13.3): data blocks before contention resolution.
+const fn n3104_max(cv_max: u8, slots: u8) -> u16 {
+    3 * (cv_max as u16 + 3) * slots as u16
 }
 
 /// Timers that belong to an uplink TBF.
@@ -98,6 +105,7 @@ impl Mac {
             granted: [None; 8],
             tlli,
             is_contended: one_phase.is_some(),
+            n3104: 0,
             is_retry: one_phase.unwrap_or(false),
             is_ending: false,
             sender,
@@ -141,6 +149,10 @@ impl Mac {
             return None;
         }
         let slots = u8::try_from(tbf.slots().count_ones()).unwrap_or(8);
+        if tbf.is_contended && tbf.n3104 >= n3104_max(cv_max, slots) {
+            self.abandon_uplink(now);
+            return None;
+        }
         let ending = if is_extended { Ending::Open } else { Ending::Countdown { cv_max, slots } };
         self.deadlines.set(MobileTimer::T3180, now + FIVE_SECONDS);
         let Some(sent) = tbf.sender.next_block(ending) else {
@@ -149,6 +161,7 @@ impl Mac {
         if let Some(count) = self.counts.data.get_mut(sent.kind as usize) {
             *count += 1;
         }
+        tbf.n3104 += u16::from(tbf.is_contended);
         if tbf.is_contended && !self.deadlines.is_set(MobileTimer::T3166) {
             self.deadlines.set(MobileTimer::T3166, now + FIVE_SECONDS);
         }

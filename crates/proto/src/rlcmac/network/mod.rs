@@ -69,8 +69,8 @@ enum Control {
     AccessReject { to: To },
     /// PACKET POLLING REQUEST to the mobile of a downlink TBF.
     Polling { tfi: u8 },
-    /// PACKET TBF RELEASE of a TBF, on one of its timeslots.
-    TbfRelease { direction: Direction, tfi: u8, slot: u8 },
+    /// PACKET TBF RELEASE of a TBF.
+    TbfRelease { direction: Direction, tfi: u8 },
 }
 
 /// What a block uplink is reserved for.

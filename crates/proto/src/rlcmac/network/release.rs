@@ -89,7 +89,7 @@ impl Pcu {
     fn say_release(&mut self, direction: Direction, tfi: u8, set: u8) {
         if let Some(slot) = slots(set).next() {
             self.counts.releases += 1;
-            self.say(slot, Control::TbfRelease { direction, tfi, slot });
+            self.say(slot, Control::TbfRelease { direction, tfi });
         }
     }
 

@@ -139,7 +139,7 @@ impl Pcu {
                     is_final.then_some(Expected::Final(tfi))
                 }
                 Control::Polling { tfi } => Some(Expected::Assigned(tfi)),
-                Control::TbfRelease { direction, tfi, .. } => Some(Expected::Released(direction, tfi)),
+                Control::TbfRelease { direction, tfi } => Some(Expected::Released(direction, tfi)),
                 Control::UplinkAssignment { .. } | Control::AccessReject { .. } => None,
             };
             let rrbp = match wants_answer {
@@ -186,7 +186,7 @@ impl Pcu {
                 self.down_tbf(tfi)?;
                 Some(Down::Polling { to: To::DownlinkTfi(tfi) })
             }
-            Control::TbfRelease { direction, tfi, .. } => {
+            Control::TbfRelease { direction, tfi } => {
                 let to = match direction {
                     Direction::Down => To::DownlinkTfi(tfi),
                     Direction::Up => To::UplinkTfi(tfi),
@@ -311,7 +311,7 @@ impl Pcu {
                 }
                 Control::UplinkAssignment { tfi: its, .. }
                 | Control::UplinkAckNack { tfi: its }
-                | Control::TbfRelease { direction: Direction::Up, tfi: its, .. } => its != tfi,
+                | Control::TbfRelease { direction: Direction::Up, tfi: its } => its != tfi,
                 Control::DownlinkAssignment { .. }
                 | Control::AccessReject { .. }
                 | Control::Polling { .. }
@@ -343,7 +343,7 @@ impl Pcu {
                     to != To::DownlinkTfi(tfi)
                 }
                 Control::Polling { tfi: its }
-                | Control::TbfRelease { direction: Direction::Down, tfi: its, .. } => its != tfi,
+                | Control::TbfRelease { direction: Direction::Down, tfi: its } => its != tfi,
                 Control::UplinkAckNack { .. } | Control::TbfRelease { direction: Direction::Up, .. } => true,
             });
         }
