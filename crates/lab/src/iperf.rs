@@ -37,11 +37,13 @@ impl Carried {
     /// What iperf3 says, or that nothing has arrived.
     pub fn read(said: &str) -> Result<Self, String> {
         let said: Value = serde_json::from_str(said).map_err(|error| format!("iperf3: {error}"))?;
+        if let Some(why) = said.pointer("/error").and_then(Value::as_str) {
+            return Err(format!("iperf3: {why}"));
+        }
         let number = |path: &str| said.pointer(path).and_then(Value::as_f64);
         let sums = (number("/end/sum_received/bits_per_second"), number("/end/sum_received/bytes"));
         let (Some(bits), Some(octets)) = received(&said).or_else(|| Some((sums.0?, sums.1?))).unzip() else {
-            let why = said.pointer("/error").and_then(Value::as_str).unwrap_or("no result");
-            return Err(format!("iperf3: {why}"));
+            return Err("iperf3: no result".to_owned());
         };
         if octets <= 0.0 {
             return Err("iperf3: nothing has arrived".to_owned());
@@ -103,6 +105,9 @@ mod tests {
             &SAID[1..]
         );
         assert_eq!(Carried::read(&both).unwrap().octets, 1000.0);
+        // A connection that has ended before its time.
+        let failed = format!(r#"{{"error":"control socket has closed","intervals":[{}]}}"#, intervals[1]);
+        assert!(Carried::read(&failed).unwrap_err().ends_with("has closed"));
         let silent = format!(r#"{{"intervals":[{sent}],{}"#, &SAID[1..]);
         assert_eq!(Carried::read(&silent).unwrap().octets, 1e6, "a server that says nothing");
     }

@@ -74,3 +74,41 @@ pub fn run(options: &Options) -> Result<(), String> {
     attached.map_err(|error| format!("{}: {error}", options.device))?;
     hop.run(&mut NoHooks).map_err(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gannet_machine::Surroundings;
+    use gannet_machine::trace::Quiet;
+
+    #[test]
+    fn packets_go_to_the_far_hop_and_frames_to_the_device_in_their_order() {
+        let far = Peer::Ethernet(EthernetAddress([2, 0, 0, 0, 2, 0]));
+        let mut hop = Hop { far, waiting: Batch::default() };
+        let mut around = Surroundings::new(1, 8, Quiet::default());
+        let mut inputs = Batch::default();
+        for (port, octet) in [(TUN, 1), (LINE, 2), (TUN, 3)] {
+            let frame = around.frames.copy_of(&[octet; 20]).unwrap();
+            inputs.push(Input::Datagram { port, peer: Peer::Link, frame });
+        }
+        hop.handle_input(&mut around.context(), &mut inputs);
+        hop.hold_back(true);
+        let mut outputs = Batch::default();
+        hop.poll_output(&mut around.context(), &mut outputs);
+        let mut told = Vec::new();
+        while let Some(output) = outputs.pop() {
+            told.push(match output {
+                Output::Transmit { port, peer, frame } => (port, peer, frame.to_vec()),
+                Output::Event(on) => (TUN, Peer::Slot(u32::from(on)), Vec::new()),
+                _ => panic!("a hop does nothing else"),
+            });
+        }
+        let expected = [
+            (LINE, far, vec![1; 20]),
+            (TUN, Peer::Link, vec![2; 20]),
+            (LINE, far, vec![3; 20]),
+            (TUN, Peer::Slot(1), Vec::new()),
+        ];
+        assert_eq!(told, expected);
+    }
+}
