@@ -9,9 +9,7 @@ use gannet_proto::adaptation::{MobileConfig, MobileLink, MobileMedium, PACKETS_M
 use gannet_proto::auth::key::Key128;
 use gannet_proto::sm::ms::WantedSecondary;
 use gannet_wire::id::{Nsapi, Sapi};
-use gannet_wire::l3::ie::{
-    Apn, BitRate, PdpAddress, QosProfile, QosR99, ReliabilityClass, bit_rate_code_kbps,
-};
+use gannet_wire::l3::ie::{Apn, BitRate, PdpAddress, QosProfile, QosR99, ReliabilityClass};
 
 /// From one report of a link to the next.
 const REPORTS: Duration = Duration::from_secs(1);
@@ -159,7 +157,7 @@ fn context(config: &OpsConfig, of: &ContextConfig, ms: &MsConfig) -> Result<Cont
     if let Some(rates) = of.bit_rate {
         // What else R99 has is left to the subscription.
         let (mbr_up, mbr_down) =
-            (bit_rate_code_kbps(rates.uplink_kbps), BitRate::from_kbps(rates.downlink_kbps));
+            (BitRate::from_kbps(rates.uplink_kbps), BitRate::from_kbps(rates.downlink_kbps));
         qos.r99 = Some(QosR99 { mbr_up, mbr_down, ..QosR99::default() });
     }
     let linked = of
@@ -192,7 +190,6 @@ mod tests {
     use super::*;
     use gannet_ops::MobileStation;
     use gannet_ops::config;
-    use gannet_wire::l3::ie::bit_rate_kbps;
 
     fn planned(text: &str) -> Plan {
         plan(&config::read::<MobileStation>("x", text).unwrap().config).unwrap()
@@ -225,15 +222,14 @@ mod tests {
 
     #[test]
     fn bit_rates_are_those_of_r99() {
-        let text =
-            "ms\n cells\n context gprs\n  bit-rate downlink 100000 uplink 8640\n context other\n  device o\n";
+        let text = "ms\n cells\n context gprs\n  bit-rate downlink 100000 uplink 50000\n context other\n  device o\n";
         let plan = planned(text);
         let rates = |context: &Context| {
             let r99 = context.qos().r99?;
-            Some((bit_rate_kbps(r99.mbr_up), r99.mbr_down.kbps(), r99.traffic_class.0))
+            Some((r99.mbr_up.kbps(), r99.mbr_down.kbps(), r99.traffic_class.0))
         };
         let of: Vec<_> = plan.contexts.iter().map(rates).collect();
-        assert_eq!(of, [Some((Some(8640), Some(100_000), 0)), None]);
+        assert_eq!(of, [Some((Some(50_000), Some(100_000), 0)), None]);
     }
 
     #[test]

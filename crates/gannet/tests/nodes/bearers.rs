@@ -1,7 +1,7 @@
 //! `gannet ms` behind `gannet ap`: the demo, in which it changes its bearer during a download, and Osmocom's programs as the
 //! network.
 
-use crate::common::{GANNET, Node, file, left_behind, repository, said, wait_for};
+use crate::common::{GANNET, Node, adaptation_captures, file, left_behind, repository, said, wait_for};
 use crate::end_to_end::{OSMO_BOTH, TOOLS};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir, find_program, tshark};
@@ -50,6 +50,8 @@ fn demo(arguments: &[&str]) -> String {
         assert!(said.contains(row), "{row}: {said}");
     }
     nothing_malformed(directory.path());
+    let [ethernet, udp] = adaptation_captures(directory.path());
+    assert!(ethernet > 500 && udp > 500, "{ethernet} PDUs by Ethernet, {udp} by UDP");
     said
 }
 
@@ -183,6 +185,8 @@ fn behind_osmocom() {
     ms.signal("TERM");
     assert!(ms.wait().success(), "{}", ms.log());
     drop(access_point);
+    let [ethernet, _] = adaptation_captures(directory.path());
+    assert!(ethernet > 0, "the mobile is behind the access point");
     let capture = directory.path().join("ap.pcapng").display().to_string();
     let on_gb = ["-d", "udp.port==23000,gprs-ns", "-Y", "gsm_a.dtap.msg_gmm_type == 0x13"];
     let answers = tshark::dissect_file(&capture, &on_gb, &["frame.number"]);

@@ -94,6 +94,19 @@ pub fn adaptation_pdus(capture: &Path) -> [usize; 2] {
     })
 }
 
+/// The same of all captures in a directory.
+pub fn adaptation_captures(directory: &Path) -> [usize; 2] {
+    let mut seen = [0; 2];
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "pcapng") {
+            let [ethernet, udp] = adaptation_pdus(&path);
+            seen = [seen[0] + ethernet, seen[1] + udp];
+        }
+    }
+    seen
+}
+
 /// Waits until `condition` has something.
 pub fn wait_for<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
     wait_within(PATIENCE, what, condition)

@@ -33,7 +33,7 @@ pub const CASES: &[Case] = &[
 
 const OURS: &[Need] = &[Need::NetAdmin, Need::Program("ping"), Need::That(without_ipv6)];
 
-fn without_ipv6() -> Option<String> {
+pub fn without_ipv6() -> Option<String> {
     let is_there = std::path::Path::new("/proc/net/if_inet6").exists();
     (!is_there).then(|| "the kernel has no IPv6".to_owned())
 }

@@ -1,7 +1,9 @@
 //! `gannet ms` with cells of its own, or behind `gannet ap`, before an SGSN and a GGSN: devices of contexts in a network namespace, what they bring and
 //! what is left when they go, and orders by `gannet ms ctl`.
 
-use crate::common::{GANNET, Node, adaptation_pdus, file, said, signal, wait_for, within};
+use crate::common::{
+    GANNET, Node, adaptation_captures, adaptation_pdus, file, said, signal, wait_for, within,
+};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::tshark::dissect_file;
 use gannet_testkit::{Case, Need, TempDir};
@@ -12,6 +14,8 @@ use std::path::PathBuf;
 /// All of them.
 pub const CASES: &[Case] = &[
     ("a_context_brings_a_device_that_leaves_nothing_behind", NEEDS, a_device),
+    ("a_device_of_both_versions_has_the_prefix_that_is_advertised", V6, both_versions),
+    ("a_device_of_ipv6_alone_has_the_prefix_that_is_advertised", V6, version_six),
     ("packets_take_the_context_of_their_template", TRACED, two_contexts),
     ("orders_come_by_socket", NEEDS, orders),
     ("a_mobile_changes_from_ethernet_to_udp_and_back", BEARERS, two_bearers),
@@ -19,10 +23,13 @@ pub const CASES: &[Case] = &[
 
 const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("ping")];
 const BEARERS: &[Need] = &[Need::NetAdmin, Need::Tshark, Need::Program("ping")];
+const V6: &[Need] = &[Need::NetAdmin, Need::Program("ping"), Need::That(crate::ipv6::without_ipv6)];
 const TRACED: &[Need] = &[Need::NetAdmin, Need::Tshark];
 
 /// The GGSN's end of its device.
 pub const HOST: &str = "198.51.100.1";
+/// The same of IPv6, for contexts that have it.
+const HOST_V6: &str = "fd00:0:0:100::1";
 /// Known to mobiles and access point.
 const KEY: &str = "bearer key id 7 key 000102030405060708090a0b0c0d0e0f";
 
@@ -58,9 +65,15 @@ impl World {
         }
         let path = directory.path().display().to_string();
         let end = |address: &str| format!("line vty\n no login\n bind {address}\n");
+        let (supported, v6) = if lines.contains(" type ipv") {
+            let prefix = "  ipv6 prefix dynamic fd00:0:0:100::/56\n";
+            ("v4v6", format!("{prefix}  ipv6 ifconfig {HOST_V6}/56\n"))
+        } else {
+            ("v4", String::new())
+        };
         let ggsn = format!(
             "ggsn ggsn0\n gtp state-dir {path}\n gtp bind-ip 127.0.0.2\n apn internet\n  gtpu-mode tun\n  tun-device apn0\n  \
-             type-support v4\n  ip prefix dynamic 198.51.100.0/24\n  ip ifconfig {HOST}/24\n  ip dns 0 192.0.2.53\n  \
+             type-support {supported}\n{v6}  ip prefix dynamic 198.51.100.0/24\n  ip ifconfig {HOST}/24\n  ip dns 0 192.0.2.53\n  \
              ip dns 1 192.0.2.54\n  no shutdown\n default-apn internet\n no shutdown ggsn\n{}",
             end("127.0.0.2")
         );
@@ -145,7 +158,7 @@ impl World {
     pub fn start_again(&mut self) {
         let config = self.directory.path().join("ms.cfg").display().to_string();
         let mut command = self.radio.command(GANNET);
-        command.args(["ms", "-c", &config]).current_dir(self.directory.path());
+        command.args(["ms", "-c", &config, "--pcap", "again.pcapng"]).current_dir(self.directory.path());
         self.ms = Node::spawn(&self.directory, "", command, "ms");
         self.wait_for_ms();
     }
@@ -182,6 +195,17 @@ impl World {
         wait_for("the end of a device", || {
             (!self.user.run("ip", &["-o", "link"]).contains(device)).then_some(())
         });
+    }
+
+    /// Mobiles and access point end. Wireshark reads all that they have sent each other, and has seen something.
+    pub fn end_and_read_captures(mut self) {
+        let ap = self.ap.take();
+        for mut node in ap.into_iter().chain([self.ms]) {
+            node.signal("TERM");
+            assert!(node.wait().success(), "{}", node.log());
+        }
+        let seen: usize = adaptation_captures(self.directory.path()).into_iter().sum();
+        assert!(seen > 0, "the captures have nothing of the adaptation protocol");
     }
 
     pub fn resolv_conf(&self) -> PathBuf {
@@ -243,6 +267,44 @@ fn a_device() {
     world.wait_until_gone("gprs0");
     nothing_left(&world);
     assert!(!world.directory.path().join("ms.sock").exists());
+}
+
+/// What the mobile's network namespace has of a device in IPv6.
+fn of_ipv6(world: &World, what: &str) -> Vec<String> {
+    let all = world.user.run("ip", &["-o", "-6", what]);
+    all.lines().filter(|line| line.contains("gprs0")).map(str::to_owned).collect()
+}
+
+/// The device has an address with the prefix that the GGSN has advertised to the mobile, and a default route. Packets go both ways.
+/// With the context all of it goes.
+fn with_ipv6(world: &World, hosts: &[&str]) {
+    wait_for("the address of IPv6", || {
+        let is_it = |line: &String| line.contains("inet6 fd00:0:0:1") && line.contains("/128");
+        of_ipv6(world, "address").iter().any(is_it).then_some(())
+    });
+    let routes = of_ipv6(world, "route");
+    assert!(routes.iter().any(|route| route.starts_with("default ")), "{routes:?}");
+    for host in hosts {
+        let ping = world.user.run("ping", &["-n", "-c", "3", "-i", "0.2", "-W", "20", "-s", "1200", host]);
+        assert!(ping.contains(" 0% packet loss"), "{ping}");
+    }
+    let has_ipv4 = world.user.run("ip", &["-o", "-4", "address"]).contains("gprs0");
+    assert_eq!(has_ipv4, hosts.contains(&HOST));
+    world.ctl(&["deactivate", "gprs"]);
+    world.wait_until_gone("gprs0");
+    assert_eq!((of_ipv6(world, "address"), of_ipv6(world, "route")), (Vec::new(), Vec::new()));
+}
+
+/// The device has its IPv4 address at once, and its IPv6 address when a router has answered the mobile.
+fn both_versions() {
+    let world = World::new("ms-six", " context gprs\n  type ipv4v6\n  netns NETNS\n  route default\n");
+    let _ = world.address("gprs0");
+    with_ipv6(&world, &[HOST, HOST_V6]);
+}
+
+fn version_six() {
+    let world = World::new("ms-six-alone", " context gprs\n  type ipv6\n  netns NETNS\n  route default\n");
+    with_ipv6(&world, &[HOST_V6]);
 }
 
 /// A download through the device.

@@ -27,7 +27,7 @@ pub const CASES: &[Case] = &[
     ("name_servers_go_to_what_resolves_names", RESOLVERS, resolvers),
 ];
 
-const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("ping")];
+const NEEDS: &[Need] = &[Need::NetAdmin, Need::Tshark, Need::Program("ping")];
 const RESOLVERS: &[Need] = &[Need::NetAdmin, Need::Program("mount")];
 
 const CONTEXT: &str = " context gprs\n  netns NETNS\n  mode acknowledged\n  route default\n";
@@ -74,6 +74,7 @@ fn a_flapping_link() {
     world.wait_for_cell(0);
     world.wait_for_answer();
     assert_kept(&world, &address);
+    world.end_and_read_captures();
 }
 
 /// The far end of UDP cannot be reached, and the cable is pulled: the mobile has no cell until it is back.
@@ -90,6 +91,7 @@ fn no_link_at_all() {
     world.wait_for_answer();
     transfer(&world);
     assert_kept(&world, &address);
+    world.end_and_read_captures();
 }
 
 fn access_point_restarts() {
@@ -99,12 +101,15 @@ fn access_point_restarts() {
         let ap = world.ap.as_mut().unwrap();
         ap.signal(name);
         let _ = ap.wait();
+        let capture = world.directory.path().join("ap.pcapng");
+        std::fs::rename(&capture, capture.with_file_name(format!("ap-{name}.pcapng"))).unwrap();
         world.start_access_point();
         world.wait_for_answer();
         transfer(&world);
         assert_kept(&world, &address);
     }
     world.wait_for_cell(0);
+    world.end_and_read_captures();
 }
 
 fn killed() {
@@ -122,6 +127,7 @@ fn killed() {
     world.ctl(&["activate"]);
     let _ = world.address("gprs0");
     world.wait_for_answer();
+    world.end_and_read_captures();
 }
 
 /// An upload, whose long frames are under way when the link carries only short ones.
@@ -170,6 +176,7 @@ fn another_mtu() {
     let drops = world.ctl(&["drops"]);
     assert!(!drops.contains("ms_over_mtu"), "{drops}");
     assert_kept(&world, &address);
+    world.end_and_read_captures();
 }
 
 /// A beacon that nobody has signed.
@@ -227,6 +234,7 @@ fn flood() {
     assert!(!log.contains("has restarted"), "{log}");
     let drops = world.ctl(&["drops"]);
     assert!(drops.contains("adapt_unauthenticated"), "{drops}");
+    world.end_and_read_captures();
 }
 
 /// Scripts in the way of the real programs note how they are called. Devices are in the network namespace of the mobiles' process.

@@ -132,13 +132,16 @@ impl Emulator {
 
     /// Has an SN-DATA PDU not come on an earlier link? That is known by the number of its N-PDU (04.65 clause 6.2.1).
     fn is_new(&mut self, user: u32, sn_pdu: &[u8]) -> bool {
+        let has_long_window = self.proposed(user).is_some_and(|kd| kd > WINDOW);
         let Some(mobile) = self.mobiles.get_mut(user as usize) else { return false };
         let Ok((sndcp::Header { pdu: sndcp::Pdu::Data { first: Some((_, number)) }, .. }, _)) =
             sndcp::Header::parse(sn_pdu)
         else {
             return true;
         };
-        let is_new = number.wrapping_sub(mobile.receive_n_pdu) <= WINDOW;
+        // Of a long window all that is not the next one was sent before.
+        let ahead = number.wrapping_sub(mobile.receive_n_pdu);
+        let is_new = ahead == 0 || !has_long_window && ahead <= WINDOW;
         if is_new {
             mobile.receive_n_pdu = number.wrapping_add(1);
         } else {

@@ -11,7 +11,7 @@ use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_sim::gprs::{GGSN_GN, SGSN_GB, SGSN_GN, WorldConfig};
 use gannet_sim::link::LinkProfile;
 use gannet_wire::id::{Bvci, CellId, Imsi, Nsei, Nsvci, Plmn, Rai};
-use gannet_wire::l3::ie::{BitRate, GprsTimer, QosProfile, QosR99, TrafficClass, bit_rate_code_kbps};
+use gannet_wire::l3::ie::{BitRate, GprsTimer, QosProfile, QosR99, TrafficClass};
 
 /// R of the cell: what four timeslots carry by CS-4 and a little more.
 pub const LEAK_OCTETS_PER_S: u64 = 20_000;
@@ -123,13 +123,13 @@ impl Member {
             delivery_order: 2,
             erroneous_sdus: 3,
             max_sdu: 150,
-            mbr_up: bit_rate_code_kbps(mbr),
+            mbr_up: BitRate::from_kbps(mbr),
             mbr_down: BitRate::from_kbps(mbr),
             residual_ber: 7,
             sdu_error_ratio: 4,
             transfer_delay: 10,
             handling_priority: 0,
-            gbr_up: bit_rate_code_kbps(guaranteed),
+            gbr_up: BitRate::from_kbps(guaranteed),
             gbr_down: BitRate::from_kbps(guaranteed),
             signalling: None,
         };

@@ -13,7 +13,7 @@ use crate::report::{Cell, Options, Report, Size, Verdict, at_least, at_most, gre
 use gannet_machine::time::{Duration, Instant};
 use gannet_node::bss::radio::Way;
 use gannet_node::sgsn::PduLifetimes;
-use gannet_wire::l3::ie::{BitRate, PrecedenceClass, QosProfile, QosR99, TrafficClass, bit_rate_code_kbps};
+use gannet_wire::l3::ie::{BitRate, PrecedenceClass, QosProfile, QosR99, TrafficClass};
 use gannet_wire::rlcmac::coding::CodingScheme;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -82,13 +82,13 @@ impl Class {
             delivery_order: 2,
             erroneous_sdus: 3,
             max_sdu: 150,
-            mbr_up: bit_rate_code_kbps(64),
+            mbr_up: BitRate::from_kbps(64),
             mbr_down: BitRate::from_kbps(64),
             residual_ber: 7,
             sdu_error_ratio: 4,
             transfer_delay: 10,
             handling_priority: u8::from(self.traffic == TrafficClass::INTERACTIVE),
-            gbr_up: bit_rate_code_kbps(self.guaranteed_kbps),
+            gbr_up: BitRate::from_kbps(self.guaranteed_kbps),
             gbr_down: BitRate::from_kbps(self.guaranteed_kbps),
             signalling: None,
         };

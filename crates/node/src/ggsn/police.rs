@@ -14,8 +14,6 @@ const BURST_OCTETS_MIN: u32 = 3000;
 /// Octets of a profile in which the second extension of the maximum bit rates is not zero, downlink and uplink (24.008 clause
 /// 10.5.6.5): more than 256 Mbit/s.
 const SECOND_EXTENSION: [usize; 2] = [16, 18];
-/// The first extension of the maximum bit rate uplink.
-const UPLINK_EXTENSION: usize = 14;
 
 /// The buckets of one context. A direction without a limit has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,9 +73,8 @@ fn rates(qos: &Qos) -> [Option<u32>; 2] {
     let Some(r99) = profile.r99 else { return [peak(&profile); 2] };
     let octet = |place: usize| octets.get(place).copied().unwrap_or(0);
     let [beyond_down, beyond_up] = SECOND_EXTENSION.map(|place| octet(place) != 0);
-    let uplink = BitRate { code: r99.mbr_up, extended: octet(UPLINK_EXTENSION) };
     let of = |rate: BitRate, is_beyond: bool| rate.kbps().filter(|_| !is_beyond).map(|kbps| kbps * 125);
-    [of(uplink, beyond_up), of(r99.mbr_down, beyond_down)]
+    [of(r99.mbr_up, beyond_up), of(r99.mbr_down, beyond_down)]
 }
 
 fn peak(profile: &QosProfile) -> Option<u32> {

@@ -21,7 +21,6 @@ use gannet_proto::classifier::Policer;
 use gannet_qos::class::{CellClass, Precedence};
 use gannet_wire::l3::ie::{
     BitRate, DelayClass, PeakThroughput, PrecedenceClass, QosProfile, QosR99, ReliabilityClass, TrafficClass,
-    bit_rate_code_kbps, bit_rate_kbps,
 };
 
 /// The longest N-PDU (04.65 clause 6.7): what a policer or a buffer must hold in any case is counted in these.
@@ -80,9 +79,8 @@ impl Ceilings {
                 r99.gbr_down.kbps().map_or(r99.gbr_down, |kbps| BitRate::from_kbps(kbps.min(ceiling)));
         }
         if let Some(ceiling) = self.mbr_up_kbps {
-            r99.mbr_up = bit_rate_code_kbps(within(bit_rate_kbps(r99.mbr_up), ceiling));
-            r99.gbr_up =
-                bit_rate_kbps(r99.gbr_up).map_or(r99.gbr_up, |kbps| bit_rate_code_kbps(kbps.min(ceiling)));
+            r99.mbr_up = BitRate::from_kbps(within(r99.mbr_up.kbps(), ceiling));
+            r99.gbr_up = r99.gbr_up.kbps().map_or(r99.gbr_up, |kbps| BitRate::from_kbps(kbps.min(ceiling)));
         }
         r99
     }
@@ -131,13 +129,8 @@ pub fn within_subscription(wish: &QosProfile, subscribed: &QosProfile) -> QosPro
 const MEAN_BEST_EFFORT: u8 = 31;
 
 fn r99_within(mut wish: QosR99, of: &QosR99) -> QosR99 {
-    let down = |wish: BitRate, of: BitRate| match (wish.kbps(), of.kbps()) {
+    let less = |wish: BitRate, of: BitRate| match (wish.kbps(), of.kbps()) {
         (Some(wish), Some(of)) => BitRate::from_kbps(wish.min(of)),
-        (None, Some(_)) => of,
-        (_, None) => wish,
-    };
-    let up = |wish: u8, of: u8| match (bit_rate_kbps(wish), bit_rate_kbps(of)) {
-        (Some(wish), Some(of)) => bit_rate_code_kbps(wish.min(of)),
         (None, Some(_)) => of,
         (_, None) => wish,
     };
@@ -147,8 +140,8 @@ fn r99_within(mut wish: QosR99, of: &QosR99) -> QosR99 {
     } else {
         wish.traffic_class.max(of.traffic_class)
     };
-    (wish.mbr_down, wish.mbr_up) = (down(wish.mbr_down, of.mbr_down), up(wish.mbr_up, of.mbr_up));
-    (wish.gbr_down, wish.gbr_up) = (down(wish.gbr_down, of.gbr_down), up(wish.gbr_up, of.gbr_up));
+    (wish.mbr_down, wish.mbr_up) = (less(wish.mbr_down, of.mbr_down), less(wish.mbr_up, of.mbr_up));
+    (wish.gbr_down, wish.gbr_up) = (less(wish.gbr_down, of.gbr_down), less(wish.gbr_up, of.gbr_up));
     if !is_real_time(wish.traffic_class) {
         wish.guarantee_nothing();
     }
@@ -185,7 +178,7 @@ impl Treatment {
     /// The same for what comes from the mobile.
     #[must_use]
     pub fn of_uplink(profile: &QosProfile, allocation_retention: u8) -> Self {
-        let mbr_kbps = profile.r99.and_then(|r99| bit_rate_kbps(r99.mbr_up));
+        let mbr_kbps = profile.r99.and_then(|r99| r99.mbr_up.kbps());
         Self::with_mbr(profile, allocation_retention, mbr_kbps)
     }
 
@@ -267,13 +260,13 @@ mod tests {
         delivery_order: 2,
         erroneous_sdus: 3,
         max_sdu: 150,
-        mbr_up: 64,
+        mbr_up: BitRate { code: 64, extended: 0 },
         mbr_down: BitRate { code: 128, extended: 0 },
         residual_ber: 7,
         sdu_error_ratio: 4,
         transfer_delay: 10,
         handling_priority: 3,
-        gbr_up: 64,
+        gbr_up: BitRate { code: 64, extended: 0 },
         gbr_down: BitRate { code: 128, extended: 0 },
         signalling: None,
     };
@@ -370,6 +363,25 @@ mod tests {
     }
 
     #[test]
+    fn rates_above_8640_kbps_are_granted_and_held_in_both_directions() {
+        let fast = BitRate::from_kbps(100_000);
+        let r99 = QosR99 { traffic_class: TrafficClass::BACKGROUND, mbr_up: fast, mbr_down: fast, ..R99 };
+        let wish = QosProfile { r99: Some(r99), ..QosProfile::BEST_EFFORT };
+        let granted = Ceilings::default().grant(&wish);
+        for treatment in [Treatment::of(&granted, 2), Treatment::of_uplink(&granted, 2)] {
+            assert_eq!((treatment.rate_octets_per_s, treatment.is_limited), (12_500_000, true));
+        }
+        let ceilings =
+            Ceilings { mbr_up_kbps: Some(50_500), mbr_down_kbps: Some(20_000), ..Ceilings::default() };
+        let r99 = ceilings.grant(&wish).r99.unwrap();
+        assert_eq!((r99.mbr_up.kbps(), r99.mbr_down.kbps()), (Some(50_000), Some(20_000)));
+        let subscribed = QosR99 { mbr_up: BitRate::from_kbps(9000), ..r99 };
+        let subscribed = QosProfile { r99: Some(subscribed), ..wish };
+        let r99 = within_subscription(&wish, &subscribed).r99.unwrap();
+        assert_eq!((r99.mbr_up.kbps(), r99.mbr_down.kbps()), (Some(9000), Some(20_000)));
+    }
+
+    #[test]
     fn what_is_above_the_ceilings_is_not_granted() {
         let ceilings = Ceilings {
             peak: PeakThroughput(5),
@@ -386,9 +398,9 @@ mod tests {
         let granted = wish(TrafficClass::STREAMING);
         assert_eq!((granted.delay, granted.peak.0, granted.precedence.0), (DelayClass::TWO, 5, 2));
         let r99 = granted.r99.unwrap();
-        assert_eq!((r99.mbr_down.kbps(), bit_rate_kbps(r99.mbr_up)), (Some(96), Some(50)));
+        assert_eq!((r99.mbr_down.kbps(), r99.mbr_up.kbps()), (Some(96), Some(50)));
         assert_eq!((r99.traffic_class, r99.handling_priority), (TrafficClass::INTERACTIVE, 1));
-        assert_eq!((bit_rate_kbps(r99.gbr_up), r99.gbr_down.kbps()), (Some(0), Some(0)));
+        assert_eq!((r99.gbr_up.kbps(), r99.gbr_down.kbps()), (Some(0), Some(0)));
         assert_eq!(r99.transfer_delay_ms(), Some(4000), "the longest");
         assert_eq!(Treatment::of(&granted, 0).class, CellClass::BestEffort);
         let granted = wish(TrafficClass::BACKGROUND).r99.unwrap();

@@ -157,7 +157,7 @@ pub struct DeviceConfig {
 pub struct BitRates {
     /// To the mobile, 1 to 256,000.
     pub downlink_kbps: u32,
-    /// From the mobile, 1 to 8640.
+    /// From the mobile, 1 to 256,000.
     pub uplink_kbps: u32,
 }
 

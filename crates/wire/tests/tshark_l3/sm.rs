@@ -32,13 +32,13 @@ fn qos() -> QosProfile {
             delivery_order: 2,
             erroneous_sdus: 3,
             max_sdu: 153,
-            mbr_up: bit_rate_code_kbps(64),
+            mbr_up: BitRate::from_kbps(100_000),
             mbr_down: BitRate::from_kbps(16_000),
             residual_ber: 7,
             sdu_error_ratio: 4,
             transfer_delay: 16,
             handling_priority: 1,
-            gbr_up: bit_rate_code_kbps(0),
+            gbr_up: BitRate::from_kbps(0),
             gbr_down: BitRate::from_kbps(640),
             signalling: Some(0x11),
         }),
@@ -46,7 +46,7 @@ fn qos() -> QosProfile {
 }
 
 /// What Wireshark says of [`qos`].
-const QOS: [(&str, &str); 16] = [
+const QOS: [(&str, &str); 17] = [
     ("gsm_a.gm.sm.qos.delay_cls", "2"),
     ("gsm_a.gm.sm.qos.reliability_cls", "3"),
     ("gsm_a.gm.sm.qos.peak_throughput", "6"),
@@ -59,7 +59,8 @@ const QOS: [(&str, &str); 16] = [
     ("gsm_a.gm.sm.qos.sdu_err_rat", "4"),
     ("gsm_a.gm.sm.qos.trans_delay", "16"),
     ("gsm_a.gm.sm.qos.traff_hdl_pri", "1"),
-    ("gsm_a.gm.sm.qos.max_bitrate_upl", "64"),
+    ("gsm_a.gm.sm.qos.max_bitrate_upl", "254"),
+    ("gsm_a.gm.sm.qos.max_bitrate_upl_ext", "158"),
     ("gsm_a.gm.sm.qos.max_bitrate_downl", "254"),
     ("gsm_a.gm.sm.qos.max_bitrate_downl_ext", "74"),
     ("gsm_a.gm.sm.qos.signalling_ind", "1"),

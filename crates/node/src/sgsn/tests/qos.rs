@@ -26,13 +26,13 @@ fn r99(traffic_class: TrafficClass, guaranteed_kbps: u32, mbr_kbps: u32) -> QosP
         delivery_order: 2,
         erroneous_sdus: 3,
         max_sdu: 150,
-        mbr_up: bit_rate_code_kbps(mbr_kbps),
+        mbr_up: BitRate::from_kbps(mbr_kbps),
         mbr_down: BitRate::from_kbps(mbr_kbps),
         residual_ber: 7,
         sdu_error_ratio: 4,
         transfer_delay: 10,
         handling_priority: 3,
-        gbr_up: bit_rate_code_kbps(guaranteed_kbps),
+        gbr_up: BitRate::from_kbps(guaranteed_kbps),
         gbr_down: BitRate::from_kbps(guaranteed_kbps),
         signalling: None,
     };
@@ -358,7 +358,7 @@ fn who_asks_for_more_than_it_has_subscribed_gets_the_subscription_everywhere() {
             (TrafficClass::INTERACTIVE, Some(48)),
             "{whose}"
         );
-        assert_eq!((bit_rate_kbps(r99.mbr_up), r99.gbr_down.kbps()), (Some(48), Some(0)), "{whose}");
+        assert_eq!((r99.mbr_up.kbps(), r99.gbr_down.kbps()), (Some(48), Some(0)), "{whose}");
     }
     let teid = bench.sgsn.teid(bench.slot(0), NSAPI).unwrap();
     let view = bench.sgsn.flow_of(bench.sgsn.context_name(bench.slot(0), NSAPI).unwrap()).unwrap();

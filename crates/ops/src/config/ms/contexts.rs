@@ -152,7 +152,7 @@ fn install_request(grammar: &mut Grammar<MobileStation>) {
         here(edit).map(|context| context.mode = None)
     });
     let help = "The bit rates that are asked for at most\nTo the mobile\nkbit/s\nFrom the mobile\nkbit/s";
-    set(grammar, "bit-rate downlink <1-256000> uplink <1-8640>", help, |edit| {
+    set(grammar, "bit-rate downlink <1-256000> uplink <1-256000>", help, |edit| {
         let rates = BitRates { downlink_kbps: edit.args.value(0)?, uplink_kbps: edit.args.value(1)? };
         here(edit).map(|context| context.bit_rate = Some(rates))
     });

@@ -6,11 +6,11 @@
 
 use super::qos::{
     BitRate, DelayClass, MeanThroughput, PeakThroughput, PrecedenceClass, QosProfile, QosR99,
-    ReliabilityClass, TrafficClass, bit_rate_code_kbps,
+    ReliabilityClass, TrafficClass,
 };
 
 /// No bit rate at all, 0 kbit/s.
-const NO_RATE: u8 = 255;
+const NO_RATE: BitRate = BitRate { code: 255, extended: 0 };
 /// Maximum SDU size: 1500 octets, as 23.107 clause 9.1.2.3 has it for a profile of R97.
 const SDU_1500: u8 = 150;
 /// Transfer delay: 100 ms, 300 ms, and 4000 ms, the longest, where it does not count.
@@ -24,7 +24,7 @@ impl QosR99 {
     /// Nothing is guaranteed: 0 kbit/s, the longest transfer delay.
     pub const fn guarantee_nothing(&mut self) {
         self.gbr_up = NO_RATE;
-        self.gbr_down = BitRate { code: NO_RATE, extended: 0 };
+        self.gbr_down = NO_RATE;
         self.transfer_delay = DELAY_4000_MS;
     }
 
@@ -47,7 +47,7 @@ impl QosR99 {
             delivery_order: 2,
             erroneous_sdus,
             max_sdu: SDU_1500,
-            mbr_up: bit_rate_code_kbps(kbps),
+            mbr_up: BitRate::from_kbps(kbps),
             mbr_down: BitRate::from_kbps(kbps),
             residual_ber,
             sdu_error_ratio,
@@ -71,7 +71,6 @@ impl QosR99 {
             (_, TrafficClass::STREAMING) => DELAY_300_MS.min(base.transfer_delay),
             (_, _) => base.transfer_delay,
         };
-        let rate = |code: u8, base: u8| if code == 0 { base } else { code };
         Self {
             traffic_class,
             delivery_order: if matches!(self.delivery_order, 1 | 2) {
@@ -89,7 +88,7 @@ impl QosR99 {
                 code @ 1..=153 => code,
                 _ => SDU_1500,
             },
-            mbr_up: rate(self.mbr_up, base.mbr_up),
+            mbr_up: self.mbr_up.filled(base.mbr_up),
             mbr_down: self.mbr_down.filled(base.mbr_down),
             residual_ber: if matches!(self.residual_ber, 1..=9) {
                 self.residual_ber
@@ -107,7 +106,7 @@ impl QosR99 {
             } else {
                 base.handling_priority
             },
-            gbr_up: rate(self.gbr_up, base.gbr_up),
+            gbr_up: self.gbr_up.filled(base.gbr_up),
             gbr_down: self.gbr_down.filled(base.gbr_down),
             // Source statistics other than speech are unknown.
             signalling: self.signalling.map(|octet| octet & 0x10 | u8::from(octet & 0x0f == 1)),

@@ -36,7 +36,7 @@ pub use opaque::{PacketFlowIdentifier, ProtocolConfiguration, TrafficFlowTemplat
 pub use pdp_address::PdpAddress;
 pub use qos::{
     BitRate, DelayClass, MeanThroughput, PackedQos, PeakThroughput, PrecedenceClass, QosProfile, QosR99,
-    ReliabilityClass, TrafficClass, bit_rate_code_kbps, bit_rate_kbps,
+    ReliabilityClass, TrafficClass,
 };
 pub use sm_ids::LinkedTi;
 pub use status::{PdpContextStatus, ReceiveNpduNumbers};

@@ -1,7 +1,7 @@
 //! Quality of service (clause 10.5.6.5): what a profile says, its octets, and what the codes mean.
 //!
-//! The value part is 3 octets in R97, 11 in R99, 12 and 14 in later releases; anything behind that (uplink rates of
-//! more than 8.6 Mbit/s) is not for GPRS and is ignored. GTP carries the same octets behind one octet of
+//! The value part is 3 octets in R97, 11 in R99, 12, 14 and 16 in later releases; anything behind that (rates of more than
+//! 256 Mbit/s) is not for GPRS and is ignored. GTP carries the same octets behind one octet of
 //! allocation/retention priority (29.060 clause 7.7.34), so [`Element::parse_value`] and [`Element::emit_value`] serve
 //! both.
 //!
@@ -127,12 +127,12 @@ impl MeanThroughput {
     }
 }
 
-/// A bit rate's code and, for downlink rates above 8640 kbit/s, its extension.
+/// A bit rate's code and, above 8640 kbit/s, its extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct BitRate {
     /// The octet of R99.
     pub code: u8,
-    /// The octet of R5, 0 where `code` says all.
+    /// The octet of R5 downlink, of R7 uplink; 0 where `code` says all.
     pub extended: u8,
 }
 
@@ -148,7 +148,16 @@ impl BitRate {
             128_001..=256_000 => 0xba + (kbps - 128_000) / 2000,
             _ => 0xfa,
         };
-        Self { code: bit_rate_code_kbps(kbps.min(8640)), extended: u8::try_from(extended).unwrap_or(0xfa) }
+        Self { code: code_of(kbps.min(8640)), extended: u8::try_from(extended).unwrap_or(0xfa) }
+    }
+
+    /// The extension in the place of the code, where there is any; true then.
+    const fn fold(&mut self) -> bool {
+        let is_extended = self.extended != 0;
+        if is_extended {
+            *self = Self { code: self.extended, extended: 0 };
+        }
+        is_extended
     }
 
     /// In kbit/s; `None` for "subscribed".
@@ -156,17 +165,19 @@ impl BitRate {
     pub const fn kbps(self) -> Option<u32> {
         let extended = self.extended as u32;
         match (self.code, extended) {
-            (254, 1..=0x4a) => Some(8600 + extended * 100),
-            (254, 0x4b..=0xba) => Some(16_000 + (extended - 0x4a) * 1000),
-            (254, 0xbb..=0xfa) => Some(128_000 + (extended - 0xba) * 2000),
-            (code, _) => bit_rate_kbps(code),
+            (EXTENDED, 1..=0x4a) => Some(8600 + extended * 100),
+            (EXTENDED, 0x4b..=0xba) => Some(16_000 + (extended - 0x4a) * 1000),
+            (EXTENDED, 0xbb..=0xfa) => Some(128_000 + (extended - 0xba) * 2000),
+            (code, _) => kbps_of(code),
         }
     }
 }
 
+/// The code of which an extension says more.
+const EXTENDED: u8 = 254;
+
 /// The rate in kbit/s that an octet of R99 says, 1 to 8640, and 0 for 255; `None` for "subscribed".
-#[must_use]
-pub const fn bit_rate_kbps(code: u8) -> Option<u32> {
+const fn kbps_of(code: u8) -> Option<u32> {
     let value = code as u32;
     match code {
         0 => None,
@@ -178,8 +189,7 @@ pub const fn bit_rate_kbps(code: u8) -> Option<u32> {
 }
 
 /// The octet of R99 for the largest rate that can be said and is not larger than `kbps`.
-#[must_use]
-pub fn bit_rate_code_kbps(kbps: u32) -> u8 {
+fn code_of(kbps: u32) -> u8 {
     let code = match kbps {
         0 => 255,
         1..=63 => kbps,
@@ -201,8 +211,8 @@ pub struct QosR99 {
     pub erroneous_sdus: u8,
     /// Code of the maximum SDU size; see [`QosR99::max_sdu_octets`].
     pub max_sdu: u8,
-    /// Maximum bit rate uplink. Only the code of R99: its extension does not fit a profile of 14 octets.
-    pub mbr_up: u8,
+    /// Maximum bit rate uplink.
+    pub mbr_up: BitRate,
     /// Maximum bit rate downlink.
     pub mbr_down: BitRate,
     /// Code of the residual bit error ratio. Four bits.
@@ -213,8 +223,8 @@ pub struct QosR99 {
     pub transfer_delay: u8,
     /// Traffic handling priority 1 to 3, of the interactive class. Two bits.
     pub handling_priority: u8,
-    /// Guaranteed bit rate uplink, the code of R99.
-    pub gbr_up: u8,
+    /// Guaranteed bit rate uplink.
+    pub gbr_up: BitRate,
     /// Guaranteed bit rate downlink.
     pub gbr_down: BitRate,
     /// Octet 14: signalling indication (bit 5) and source statistics descriptor. Five bits; `None` in a profile of
@@ -279,8 +289,11 @@ impl QosProfile {
     /// The profile in its storage form.
     #[must_use]
     pub fn pack(&self) -> PackedQos {
+        let mut profile = *self;
+        let r99 = profile.r99.as_mut();
+        let uplink = r99.map_or([false; 2], |r99| [&mut r99.mbr_up, &mut r99.gbr_up].map(BitRate::fold));
         let mut out = Vec::with_capacity(14);
-        self.emit_value(&mut out);
+        profile.emit_value(&mut out);
         let lengths = PackedQos::LENGTHS.iter().zip(0_u8..);
         let code = lengths.filter(|(length, _)| **length == out.len()).map(|(_, code)| code).next();
         let mut packed = PackedQos::default();
@@ -290,24 +303,48 @@ impl QosProfile {
         if let Some(octet) = packed.0.first_mut() {
             *octet |= code.unwrap_or(0) << 6;
         }
+        for ((place, bit), is_extended) in PackedQos::UPLINK.into_iter().zip(uplink) {
+            if let Some(octet) = packed.0.get_mut(place).filter(|_| is_extended) {
+                *octet |= bit;
+            }
+        }
         packed
     }
 }
 
-/// A profile as its own octets, 14 octets of plain data: the two spare bits of the first octet say how many count.
+/// A profile as its own octets, 14 octets of plain data: the two spare bits of the first octet say how many count. Of an uplink rate
+/// with an extension that stands in the place of its code, which is 254 then, and a spare bit says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct PackedQos([u8; 14]);
 
 impl PackedQos {
     /// Lengths of a profile of R97, R99, and with one or all of the octets of R5.
     const LENGTHS: [usize; 4] = [3, 11, 12, 14];
+    /// The spare bits of the maximum and of the guaranteed bit rate uplink, and the octets that have them.
+    const UPLINK: [(usize, u8); 2] = [(1, 0x08), (2, 0x20)];
 
     /// The profile.
     #[must_use]
     pub fn unpack(&self) -> QosProfile {
         let code = self.0.first().map_or(0, |octet| usize::from(octet >> 6));
         let length = Self::LENGTHS.get(code).copied().unwrap_or(3);
-        QosProfile::parse_value(self.0.get(..length).unwrap_or_default()).unwrap_or_default()
+        let mut octets = self.0;
+        let mut is_extended = [false; 2];
+        for ((place, bit), is_extended) in Self::UPLINK.into_iter().zip(&mut is_extended) {
+            let Some(octet) = octets.get_mut(place) else { continue };
+            *is_extended = *octet & bit != 0;
+            *octet &= !bit;
+        }
+        let octets = octets.get(..length).unwrap_or_default();
+        let mut profile = QosProfile::parse_value(octets).unwrap_or_default();
+        if let Some(r99) = &mut profile.r99 {
+            for (rate, is_extended) in [&mut r99.mbr_up, &mut r99.gbr_up].into_iter().zip(is_extended) {
+                if is_extended {
+                    *rate = BitRate { code: EXTENDED, extended: rate.code };
+                }
+            }
+        }
+        profile
     }
 }
 
@@ -319,18 +356,22 @@ fn parse_r99(octets: &[u8]) -> Option<QosR99> {
         [_, mbr, gbr, ..] => (*mbr, *gbr),
         _ => (0, 0),
     };
+    let (mbr_up_extended, gbr_up_extended) = match later {
+        [_, _, _, mbr, gbr, ..] => (*mbr, *gbr),
+        _ => (0, 0),
+    };
     Some(QosR99 {
         traffic_class: TrafficClass(classes >> 5),
         delivery_order: classes >> 3 & 3,
         erroneous_sdus: classes & 7,
         max_sdu: *max_sdu,
-        mbr_up: *mbr_up,
+        mbr_up: BitRate { code: *mbr_up, extended: mbr_up_extended },
         mbr_down: BitRate { code: *mbr_down, extended: mbr_extended },
         residual_ber: errors >> 4,
         sdu_error_ratio: errors & 0x0f,
         transfer_delay: delay >> 2,
         handling_priority: delay & 3,
-        gbr_up: *gbr_up,
+        gbr_up: BitRate { code: *gbr_up, extended: gbr_up_extended },
         gbr_down: BitRate { code: *gbr_down, extended: gbr_extended },
         signalling: later.first().map(|octet| octet & 0x1f),
     })
@@ -340,17 +381,21 @@ fn emit_r99(r99: &QosR99, out: &mut Vec<u8>) {
     out.extend([
         r99.traffic_class.0 << 5 | (r99.delivery_order & 3) << 3 | (r99.erroneous_sdus & 7),
         r99.max_sdu,
-        r99.mbr_up,
+        r99.mbr_up.code,
         r99.mbr_down.code,
         r99.residual_ber << 4 | (r99.sdu_error_ratio & 0x0f),
         r99.transfer_delay << 2 | (r99.handling_priority & 3),
-        r99.gbr_up,
+        r99.gbr_up.code,
         r99.gbr_down.code,
     ]);
-    let extended = [r99.mbr_down.extended, r99.gbr_down.extended];
-    if extended != [0, 0] {
+    let downlink = [r99.mbr_down.extended, r99.gbr_down.extended];
+    let uplink = [r99.mbr_up.extended, r99.gbr_up.extended];
+    if [downlink, uplink] != [[0; 2]; 2] {
         out.push(r99.signalling.unwrap_or(0) & 0x1f);
-        out.extend(extended);
+        out.extend(downlink);
+        if uplink != [0; 2] {
+            out.extend(uplink);
+        }
     } else if let Some(signalling) = r99.signalling {
         out.push(signalling & 0x1f);
     }
@@ -392,7 +437,7 @@ impl fmt::Display for QosProfile {
         )?;
         let Some(r99) = &self.r99 else { return Ok(()) };
         write!(f, ", traffic class {}", r99.traffic_class.0)?;
-        if let (Some(up), Some(down)) = (bit_rate_kbps(r99.mbr_up), r99.mbr_down.kbps()) {
+        if let (Some(up), Some(down)) = (r99.mbr_up.kbps(), r99.mbr_down.kbps()) {
             write!(f, ", at most {up}/{down} kbit/s")?;
         }
         Ok(())
@@ -414,15 +459,25 @@ mod tests {
         for (code, kbps) in
             [(1, 1), (63, 63), (64, 64), (65, 72), (127, 568), (128, 576), (129, 640), (254, 8640)]
         {
-            assert_eq!(bit_rate_kbps(code), Some(kbps));
-            assert_eq!(bit_rate_code_kbps(kbps), code);
+            assert_eq!(kbps_of(code), Some(kbps));
+            assert_eq!(code_of(kbps), code);
         }
-        assert_eq!(bit_rate_code_kbps(575), 127);
-        assert_eq!((bit_rate_kbps(255), bit_rate_code_kbps(0)), (Some(0), 255));
+        assert_eq!(code_of(575), 127);
+        assert_eq!((kbps_of(255), code_of(0)), (Some(0), 255));
         for kbps in [8640, 8700, 16_000, 17_000, 128_000, 130_000, 256_000] {
             assert_eq!(BitRate::from_kbps(kbps).kbps(), Some(kbps));
         }
         assert_eq!(BitRate::from_kbps(42_200).kbps(), Some(42_000));
+    }
+
+    #[test]
+    fn an_extension_holds_in_the_storage_form_whatever_its_code_says() {
+        let octets = [0x23, 0x92, 0x1f, 0x91, 0x96, 0x40, 0xfe, 0x74, 0xfa, 0xfe, 0xff, 0, 0, 0, 0x9e, 0];
+        let profile = QosProfile::parse_value(&octets).unwrap();
+        let stored = profile.pack().unpack();
+        assert_eq!(profile.r99.unwrap().mbr_up.kbps(), Some(64), "the code counts while it is not 254");
+        assert_eq!(stored.r99.unwrap().mbr_up, BitRate::from_kbps(100_000));
+        assert_eq!(profile.concrete().r99.unwrap().mbr_up, BitRate::from_kbps(100_000), "as what is granted");
     }
 
     #[test]
@@ -441,6 +496,8 @@ mod tests {
             &[0x23, 0x92, 0x1f, 0x91, 0x96, 0xfe, 0xfe, 0x74, 0xfa, 0xff, 0xff],
             &[0x23, 0x92, 0x1f, 0x91, 0x96, 0xfe, 0xfe, 0x74, 0xfa, 0xff, 0xff, 0x00],
             &[0x23, 0x92, 0x1f, 0x91, 0x96, 0xfe, 0xfe, 0x74, 0xfa, 0xff, 0xff, 0x11, 0x4a, 0x01],
+            &[0x23, 0x92, 0x1f, 0x91, 0x96, 0xfe, 0xfe, 0x74, 0xfa, 0xfe, 0xff, 0x11, 0x4a, 0x00, 0x9e, 0x01],
+            &[0x23, 0x92, 0x1f, 0x91, 0x96, 0xfe, 0xfe, 0x74, 0xfa, 0xff, 0xff, 0x00, 0x00, 0x00, 0xfa, 0x00],
         ] {
             let profile = QosProfile::parse_value(octets).unwrap();
             let mut out = Vec::new();
