@@ -24,7 +24,9 @@ fn the_air_is_seen_while_it_is_looked_at() {
     let mut world = World::with(|config| config.rlcmac = Some(RlcMacConfig::new(network)));
     world.mobile_sends(5, UmKind::CampOn, 1, A, &[]);
     let exchange = |world: &mut World, until: u64| {
+        // One after the other: a mobile with a downlink TBF needs no access.
         world.mobile_sends(5, UmKind::LlPdu, 1, A, &[0x43, 0, 0, 0, 0]);
+        world.run_until(until - 2500);
         world.downlink(3, A, 20, 0xffff);
         world.run_until(until);
         seen(world)
