@@ -18,6 +18,7 @@ use gannet_wire::bssgp::{DlUnitdata, Message, PduType, QosProfile, UlUnitdata};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, PTmsi, Rai, Tlli};
 
 mod loss;
+mod paging;
 
 const NSE: Nsei = Nsei(101);
 const BSS_ADDRESS: &str = "192.0.2.1:22000";

@@ -22,7 +22,9 @@ use gannet_machine::Context;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
-use gannet_wire::id::Tlli;
+pub use gannet_proto::rlcmac::paging::Page;
+use gannet_wire::id::{Imsi, Tlli};
+use gannet_wire::l3::ie::DrxParameter;
 
 /// Which way an LL-PDU goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +99,17 @@ impl LossCause {
     pub const fn is_discard(self) -> bool {
         matches!(self, Self::Lifetime | Self::Contact)
     }
+}
+
+/// What a radio does with a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paging {
+    /// It is said in time: [`Radio::pop_paged`] tells who has heard it.
+    Taken,
+    /// Too many wait.
+    Full,
+    /// The radio has no paging channel: all mobiles of the cell are to be told at once.
+    NoChannel,
 }
 
 /// Frames and octets.
@@ -176,6 +189,22 @@ pub trait Radio: fmt::Debug {
 
     /// A direction of a cell has another rate, room and delay from now on.
     fn reconfigure(&mut self, now: Instant, cell: u32, way: Way, config: RadioConfig);
+
+    /// A mobile is in a cell, and has nothing to send there.
+    fn camp_on(&mut self, _now: Instant, _cell: u32, _mobile: u32) {}
+
+    /// What the SGSN says of a mobile in a cell: who it is and when it listens (08.18 clause 10.2.1). Of use where it is paged.
+    fn learn(&mut self, _cell: u32, _mobile: u32, _imsi: Imsi, _drx: DrxParameter) {}
+
+    /// Pages a mobile in a cell.
+    fn page(&mut self, _now: Instant, _cell: u32, _page: Page, _imsi: Imsi) -> Paging {
+        Paging::NoChannel
+    }
+
+    /// The next mobile of a cell that has heard a page, whoever that is for. To be asked for after the indications.
+    fn pop_paged(&mut self, _cell: u32) -> Option<(u32, Page)> {
+        None
+    }
 
     /// What is in front of the radio takes nothing more, or with `false` takes again. Afterwards there may be indications. A
     /// radio with a rate of its own has nothing in front of it.
