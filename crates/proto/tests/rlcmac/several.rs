@@ -214,13 +214,7 @@ fn page_of(mobile: u32) -> Page {
 }
 
 /// Each LL-PDU is told of once, as its own mobile's; what arrives arrives in order.
-fn check(
-    world: &World,
-    direction: Direction,
-    sent: &SentPdus,
-    is_down: bool,
-    seed: u64,
-) {
+fn check(world: &World, direction: Direction, sent: &SentPdus, is_down: bool, seed: u64) {
     for mobile in 0..world.mobiles.len() as u32 {
         let told = world.told.iter().filter(|told| (told.direction, told.mobile) == (direction, mobile));
         let all = sent.get(&(is_down, mobile)).cloned().unwrap_or_default();
