@@ -3,12 +3,14 @@
 use gannet_machine::Context;
 use gannet_machine::time::Instant;
 use gannet_node::bss::radio::{
-    Amount, CellDrain, Claim, Drain, Indication, LossCause, Pending, Radio, RadioConfig, RlcMacRadio, Way,
+    Amount, CellDrain, Claim, Drain, Indication, LossCause, Page, Paging, Pending, Radio, RadioConfig, RlcMacRadio, Way,
 };
 use gannet_proto::rlcmac::air::AirCounts;
 use gannet_proto::rlcmac::conservation::faults;
 use gannet_proto::rlcmac::mobile::MobileCounts;
 use gannet_proto::rlcmac::network::BlockCounts;
+use gannet_wire::id::Imsi;
+use gannet_wire::l3::ie::DrxParameter;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -267,6 +269,22 @@ impl Radio for Probed {
             out(pdu);
         });
         inner.ledger(way).taken_out += count;
+    }
+
+    fn camp_on(&mut self, now: Instant, cell: u32, mobile: u32) {
+        self.0.borrow_mut().radio.camp_on(now, cell, mobile);
+    }
+
+    fn learn(&mut self, cell: u32, mobile: u32, imsi: Imsi, drx: DrxParameter) {
+        self.0.borrow_mut().radio.learn(cell, mobile, imsi, drx);
+    }
+
+    fn page(&mut self, now: Instant, cell: u32, page: Page, imsi: Imsi) -> Paging {
+        self.0.borrow_mut().radio.page(now, cell, page, imsi)
+    }
+
+    fn pop_paged(&mut self, cell: u32) -> Option<(u32, Page)> {
+        self.0.borrow_mut().radio.pop_paged(cell)
     }
 
     fn set_suspended(&mut self, now: Instant, mobile: u32, on: bool) {

@@ -15,6 +15,8 @@ use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::bssgp::signalling::{LlcDiscarded, MobileRef};
 use gannet_wire::bssgp::{DlUnitdata, Message, PduType};
 use gannet_wire::id::{Bvci, Nsei, Tlli};
+use gannet_wire::l3::Element as _;
+use gannet_wire::l3::ie::DrxParameter;
 
 impl Bss {
     pub(super) fn ns_output(&mut self, cx: &mut Context<'_>, output: NsOutput) {
@@ -139,6 +141,11 @@ impl Bss {
         if !is_here {
             return self.wait_for(cx, cell, pdu);
         }
+        if let (Some(imsi), Some(drx)) = (header.imsi, header.drx)
+            && let Ok(drx) = DrxParameter::parse_value(&drx.to_be_bytes())
+        {
+            self.radio.learn(cell, mobile, imsi, drx);
+        }
         if let Err(pdu) = self.radio.request(cx.now, cell, Way::Downlink, pdu, Claim::New) {
             cx.drop_of(Drop::BssOverrun, header.imsi);
             self.discarded(cx, cell, header.tlli, pdu.frame.len() as u64);
@@ -183,6 +190,9 @@ impl Bss {
                 Indication::Arrived(pdu) => self.deliver(cx, cell, pdu),
                 Indication::Lost { pdu, cause } => self.downlink_lost(cx, cell, &pdu, cause),
             }
+        }
+        while let Some((mobile, page)) = self.radio.pop_paged(cell) {
+            self.paged(cx, cell, mobile, page);
         }
     }
 

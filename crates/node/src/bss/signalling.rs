@@ -2,10 +2,12 @@
 
 use super::cell_change::Flush;
 use super::gb::um_cell;
+use super::radio::{Page, Paging};
 use super::{Bss, UM};
 use gannet_machine::drops::Drop;
 use gannet_machine::trace::{Category, Level};
 use gannet_machine::{Context, Output, Peer};
+use gannet_proto::about::About as _;
 use gannet_proto::um::{BROADCAST, PagedIdentity, UmHeader, UmKind};
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::{PagingArea, PriorityClass};
@@ -22,12 +24,12 @@ impl Bss {
     ) {
         match message {
             Message::PagingPs(paging) => {
-                let identity = identity(paging.ptmsi, paging.imsi);
-                self.page(cx, nsei, paging.area, (UmKind::PagingPs, &identity), &paging.imsi);
+                let page = Page { identity: identity(paging.ptmsi, paging.imsi), is_packet: true };
+                self.page(cx, nsei, paging.area, page, paging.imsi);
             }
             Message::PagingCs(paging) => {
-                let identity = identity(paging.tmsi, paging.imsi);
-                self.page(cx, nsei, paging.area, (UmKind::PagingCs, &identity), &paging.imsi);
+                let page = Page { identity: identity(paging.tmsi, paging.imsi), is_packet: false };
+                self.page(cx, nsei, paging.area, page, paging.imsi);
             }
             Message::FlushLl { tlli, old_bvci, new_bvci, new_nsei } => {
                 let (tlli, old_bvci, new_bvci, new_nsei) = (*tlli, *old_bvci, *new_bvci, *new_nsei);
@@ -104,20 +106,12 @@ impl Bss {
         self.send_ptp(cx, cell, &Message::RaCapabilityUpdate { tlli, tag });
     }
 
-    /// 08.18 clause 7.1 and 7.2: one paging request in each cell of the area that this NSE serves.
-    fn page(
-        &mut self,
-        cx: &mut Context<'_>,
-        nsei: Nsei,
-        area: PagingArea,
-        (kind, identity): (UmKind, &PagedIdentity),
-        imsi: &Imsi,
-    ) {
-        let mut octets = Vec::with_capacity(8);
-        identity.emit(&mut octets);
-        let (mut paged, mut paged_by_air) = (0_u32, Vec::new());
-        for (index, cell) in (0_u32..).zip(&self.cells) {
-            let (config, rai) = (cell.config, cell.config.id.rai);
+    /// 08.18 clause 7.1 and 7.2: a mobile is paged in each cell of the area that this NSE serves.
+    fn page(&mut self, cx: &mut Context<'_>, nsei: Nsei, area: PagingArea, page: Page, imsi: Imsi) {
+        let mut paged = 0_u32;
+        for index in (0_u32..).take(self.cells.len()) {
+            let Some(config) = self.cells.get(index as usize).map(|cell| cell.config) else { return };
+            let rai = config.id.rai;
             let inside = config.nsei == nsei
                 && match area {
                     PagingArea::Bvc(bvci) => config.bvci == bvci,
@@ -128,27 +122,31 @@ impl Bss {
             if !inside || !self.bvcs.is_unblocked(index) {
                 continue;
             }
-            if !self.radio.has_mobiles() {
-                // Mobiles that are elsewhere are paged for packet services alone.
-                let is_paged = kind == UmKind::PagingPs && self.radio.page(cx.now, index, *identity, imsi);
-                paged += u32::from(is_paged);
-                paged_by_air.push(index);
-                continue;
-            }
-            let Some(mut frame) = cx.frames.copy_of(&octets) else {
-                cx.drop(Drop::NoFrame, None);
-                return;
-            };
-            let header = UmHeader { kind, cell: um_cell(index), tlli: Tlli(0) };
-            if frame.prepend(&header.emit()) {
-                paged += 1;
-                self.outputs.push(Output::Transmit { port: UM, peer: Peer::Slot(BROADCAST), frame });
+            paged += 1;
+            match self.radio.page(cx.now, index, page, imsi) {
+                Paging::Taken => self.arm_cell(cx, index),
+                Paging::Full => cx.drop_of(Drop::BssOverrun, Some(imsi)),
+                Paging::NoChannel => self.paged(cx, index, BROADCAST, page),
             }
         }
         if paged == 0 {
             cx.drop(Drop::BssPagedNowhere, None);
         }
-        paged_by_air.into_iter().for_each(|cell| self.arm_cell(cx, cell));
+    }
+
+    /// A page has reached a mobile, or all mobiles of a cell.
+    pub(super) fn paged(&mut self, cx: &mut Context<'_>, cell: u32, mobile: u32, page: Page) {
+        let mut octets = Vec::with_capacity(8);
+        page.identity.emit(&mut octets);
+        let Some(mut frame) = cx.frames.copy_of(&octets) else {
+            cx.drop(Drop::NoFrame, None);
+            return;
+        };
+        let kind = if page.is_packet { UmKind::PagingPs } else { UmKind::PagingCs };
+        let header = UmHeader { kind, cell: um_cell(cell), tlli: Tlli(0) };
+        if frame.prepend(&header.emit()) {
+            self.outputs.push(Output::Transmit { port: UM, peer: Peer::Slot(mobile), frame });
+        }
     }
 
     /// SUSPEND-ACK: the mobile needs the number for its RESUME.

@@ -20,6 +20,7 @@ use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, PTmsi, Rai, Tlli};
 mod air;
 mod loss;
 mod measured;
+mod paging;
 
 const NSE: Nsei = Nsei(101);
 const BSS_ADDRESS: &str = "192.0.2.1:22000";

@@ -53,7 +53,10 @@ impl Bss {
                 }
                 self.signalling_of_mobile(cx, cell, message);
             }
-            UmKind::CampOn => {}
+            UmKind::CampOn => {
+                self.radio.camp_on(cx.now, cell, mobile);
+                self.arm_cell(cx, cell);
+            }
             // Downlink only.
             UmKind::PagingPs | UmKind::PagingCs | UmKind::SuspendAck => cx.drop(Drop::UmMalformed, None),
         }

@@ -266,7 +266,9 @@ fn t3166_without_contention_resolution() {
     while bench.mac.counts().expiries == 0 {
         // Fewer blocks than N3104 permits.
         bench.usf();
-        (0..20).for_each(|_| drop(bench.say(NOBODY, None, Down::Dummy)));
+        for _ in 0..20 {
+            bench.say(NOBODY, None, Down::Dummy);
+        }
     }
     let after = bench.now.since(since);
     assert!(after >= FIVE && after.0 - FIVE.0 < 21 * 25_000_000, "{after}");

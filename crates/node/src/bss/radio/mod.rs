@@ -24,11 +24,12 @@ use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::{Context, Peer};
-use gannet_proto::um::PagedIdentity;
+pub use gannet_proto::rlcmac::paging::Page;
 use gannet_wire::DecodeError;
 use gannet_wire::bssgp::DlUnitdata;
 use gannet_wire::bssgp::ie::Precedence;
 use gannet_wire::id::{Imsi, Tlli};
+use gannet_wire::l3::ie::DrxParameter;
 
 /// Which way an LL-PDU goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,6 +162,17 @@ impl LossCause {
     }
 }
 
+/// What a radio does with a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paging {
+    /// It is said in time: [`Radio::pop_paged`] tells who has heard it.
+    Taken,
+    /// Too many wait.
+    Full,
+    /// The radio has no paging channel: all mobiles of the cell are to be told at once.
+    NoChannel,
+}
+
 /// Frames and octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
@@ -247,6 +259,22 @@ pub trait Radio: fmt::Debug {
     /// The mobiles of a cell whose drain is measured, by their slot.
     fn measured_mobiles(&self, _now: Instant, _cell: u32, _out: &mut dyn FnMut(u32, Drain)) {}
 
+    /// A mobile is in a cell, and has nothing to send there.
+    fn camp_on(&mut self, _now: Instant, _cell: u32, _mobile: u32) {}
+
+    /// What the SGSN says of a mobile in a cell: who it is and when it listens (08.18 clause 10.2.1). Of use where it is paged.
+    fn learn(&mut self, _cell: u32, _mobile: u32, _imsi: Imsi, _drx: DrxParameter) {}
+
+    /// Pages a mobile in a cell.
+    fn page(&mut self, _now: Instant, _cell: u32, _page: Page, _imsi: Imsi) -> Paging {
+        Paging::NoChannel
+    }
+
+    /// The next mobile of a cell that has heard a page, whoever that is for. To be asked for after the indications.
+    fn pop_paged(&mut self, _cell: u32) -> Option<(u32, Page)> {
+        None
+    }
+
     /// What is in front of the radio takes nothing more, or with `false` takes again. Afterwards there may be indications. A
     /// radio with a rate of its own has nothing in front of it.
     fn hold_back(&mut self, _on: bool) {}
@@ -287,10 +315,5 @@ pub trait Radio: fmt::Debug {
     /// The next datagram of its air, and where it goes.
     fn pop_sent(&mut self) -> Option<(Peer, Frame)> {
         None
-    }
-
-    /// A mobile is to be paged in a cell for packet services. False where the radio does not do it, or has no room for it.
-    fn page(&mut self, _now: Instant, _cell: u32, _identity: PagedIdentity, _imsi: &Imsi) -> bool {
-        false
     }
 }

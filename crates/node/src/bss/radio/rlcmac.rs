@@ -5,7 +5,7 @@
 //! LL-PDU arrives when its last block has been received, and its frame is made of what came.
 
 use super::{
-    Amount, CellDrain, Claim, Drain, Indication, LossCause, Pending, Radio, RadioConfig, Urgency, Way,
+    Amount, CellDrain, Claim, Drain, Indication, LossCause, Page, Paging, Pending, Radio, RadioConfig, Urgency, Way,
 };
 use gannet_machine::Context;
 use gannet_machine::time::Instant;
@@ -17,7 +17,10 @@ use gannet_proto::rlcmac::mobile::{Mac, MobileConfig, MobileCounts};
 use gannet_proto::rlcmac::multiframe::BlockPeriod;
 use gannet_proto::rlcmac::network::fair::Class;
 use gannet_proto::rlcmac::network::{Loss, Pcu};
+use gannet_proto::rlcmac::paging::Drx;
 use gannet_proto::rlcmac::tap::{Scope, Tap};
+use gannet_wire::id::Imsi;
+use gannet_wire::l3::ie::DrxParameter;
 
 /// What all cells and mobiles are set to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -309,6 +312,7 @@ impl Radio for RlcMacRadio {
         let state = self.cells.get(cell as usize)?;
         match way {
             _ if state.has_fate(direction(way)) => Some(Instant::ZERO),
+            Way::Downlink if state.has_paged() => Some(Instant::ZERO),
             Way::Downlink => state.next_event(),
             Way::Uplink => None,
         }
@@ -399,6 +403,36 @@ impl Radio for RlcMacRadio {
         if let Some(cell) = camps.and_then(|cell| self.cells.get_mut(cell as usize)) {
             cell.touched(now, Some(mobile), &self.mobiles);
         }
+    }
+
+    fn camp_on(&mut self, now: Instant, cell: u32, mobile: u32) {
+        if self.camp(mobile, cell)
+            && let Some(state) = self.cells.get_mut(cell as usize)
+        {
+            state.touched(now, Some(mobile), &self.mobiles);
+        }
+    }
+
+    /// The SGSN has this from the mobile itself, which listens accordingly.
+    fn learn(&mut self, cell: u32, mobile: u32, imsi: Imsi, drx: DrxParameter) {
+        let drx = Drx::of(imsi, drx);
+        if let Some(state) = self.cells.get_mut(cell as usize) {
+            state.pcu_mut().set_drx(mobile, drx);
+        }
+        if let Some(mobile) = self.mobiles.get_mut(mobile as usize) {
+            mobile.mac.set_drx(drx);
+        }
+    }
+
+    fn page(&mut self, now: Instant, cell: u32, page: Page, imsi: Imsi) -> Paging {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return Paging::NoChannel };
+        let is_taken = state.pcu_mut().page(page, &imsi);
+        state.touched(now, None, &self.mobiles);
+        if is_taken { Paging::Taken } else { Paging::Full }
+    }
+
+    fn pop_paged(&mut self, cell: u32) -> Option<(u32, Page)> {
+        self.cells.get_mut(cell as usize)?.pop_paged()
     }
 
     /// Slots and coding are its rate; of the rest, the room downlink counts.

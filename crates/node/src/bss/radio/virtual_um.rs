@@ -6,7 +6,7 @@
 //! has acknowledged it; the mobile has it, and nobody here.
 
 use super::rlcmac::{RlcMacConfig, Weights, carried, loss_cause, pending};
-use super::{Amount, Claim, Indication, Pending, Radio, RadioConfig, Way};
+use super::{Amount, Claim, Indication, Page, Paging, Pending, Radio, RadioConfig, Way};
 use foldhash::fast::FixedState;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
@@ -18,8 +18,6 @@ use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::network::Pcu;
 use gannet_proto::rlcmac::network_side::NetworkSide;
 use gannet_proto::rlcmac::on_air::Transmission;
-use gannet_proto::rlcmac::paging::Page;
-use gannet_proto::um::PagedIdentity;
 use gannet_wire::DecodeError;
 use gannet_wire::id::{CellId, Imsi, Tlli};
 use std::collections::HashMap;
@@ -251,11 +249,11 @@ impl Radio for VirtualUm {
         Some((self.downlink, frame))
     }
 
-    fn page(&mut self, now: Instant, cell: u32, identity: PagedIdentity, imsi: &Imsi) -> bool {
-        let Some(state) = self.cells.get_mut(cell as usize) else { return false };
-        let has_room = state.pcu_mut().page(Page { identity, is_packet: true }, imsi);
+    fn page(&mut self, now: Instant, cell: u32, page: Page, imsi: Imsi) -> Paging {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return Paging::NoChannel };
+        let is_taken = state.pcu_mut().page(page, &imsi);
         state.touched(now);
-        has_room
+        if is_taken { Paging::Taken } else { Paging::Full }
     }
 }
 
