@@ -51,7 +51,7 @@ impl Setting {
     /// The words of `gannet bss`. Buckets are those that osmo-pcu announces, as far as they bear on one mobile.
     pub(super) fn words(&self) -> String {
         let idle = self.idle_ms.map_or_else(String::new, |(time, poll)| {
-            format!(" radio rlcmac idle-poll {poll}\n dl-tbf-idle-time {time}\n")
+            format!(" radio rlcmac idle-poll {poll}\n timer x2031 {time}\n")
         });
         format!(
             " radio rlcmac slots {} cs {}\n radio rlcmac multislot-class {}\n{idle} \
