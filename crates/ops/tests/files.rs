@@ -376,7 +376,7 @@ ctrl
                gb-dialect ip-sns\n ip-sns endpoints 2\n ip-sns spare-endpoints 3\n combined-procedures\n no attach-rate\n no activate-on-attach\n qos precedence 1 delay 2 reliability 3 peak 4 mean 31\n \
                radio downlink 5000 uplink 2500\n flow-control ms bmax 600 rate 700\n \
                radio rlcmac slots 5 cs 4 c-i 12\n radio rlcmac multislot-class 10\n radio rlcmac idle-poll 270\n \
-               dl-tbf-idle-time 2000\n";
+               timer x2031 2000\n";
     let bss = round_trip::<Bss>(bss);
     assert!(bss.gb.cells.mnc_three_digits && bss.fleet.mobiles.combined);
     let tbfs = bss.gb.radio.tbfs;

@@ -48,16 +48,15 @@ pub(super) const SETTINGS: [Setting; 2] = [
 ];
 
 impl Setting {
-    /// The words of `gannet bss`. Buckets are those that osmo-pcu announces, as far as they bear on one mobile.
+    /// The words of `gannet bss`.
     pub(super) fn words(&self) -> String {
-        let idle = self.idle_ms.map_or_else(String::new, |(time, poll)| {
-            format!(" radio rlcmac idle-poll {poll}\n dl-tbf-idle-time {time}\n")
-        });
-        format!(
-            " radio rlcmac slots {} cs {}\n radio rlcmac multislot-class {}\n{idle} \
-             flow-control cell bmax 100000\n flow-control ms bmax 100000 rate 50000\n",
-            self.down, self.scheme, self.multislot_class
-        )
+        let Self { scheme, down, multislot_class: class, .. } = self;
+        let mut words =
+            format!(" radio rlcmac slots {down} cs {scheme}\n radio rlcmac multislot-class {class}\n");
+        if let Some((time, poll)) = self.idle_ms {
+            words += &format!(" radio rlcmac idle-poll {poll}\n timer x2031 {time}\n");
+        }
+        words
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn write(tbfs: &Tbfs, text: &mut ConfigText) {
         text.line(format_args!("radio rlcmac idle-poll {}", tbfs.idle_poll_ms));
     }
     if tbfs.idle_ms != usual.idle_ms {
-        text.line(format_args!("dl-tbf-idle-time {}", tbfs.idle_ms));
+        text.line(format_args!("timer x2031 {}", tbfs.idle_ms));
     }
 }
 
@@ -50,14 +50,10 @@ pub(super) fn install<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, no
         edit.config.cells_mut().radio.tbfs.idle_poll_ms = edit.args.value(0)?;
         Ok(())
     });
-    let help = "How long a downlink TBF stays without data\nMilliseconds";
-    set(grammar, node, "dl-tbf-idle-time <1-5000>", help, |edit| {
+    let help =
+        "Timers of RLC/MAC\nHow long a downlink TBF stays without data; 0 ends it at once\nMilliseconds";
+    set(grammar, node, "timer x2031 <0-60000>", help, |edit| {
         edit.config.cells_mut().radio.tbfs.idle_ms = edit.args.value(0)?;
-        Ok(())
-    });
-    let help = "Take back\nA downlink TBF without data ends at once";
-    set(grammar, node, "no dl-tbf-idle-time", help, |edit| {
-        edit.config.cells_mut().radio.tbfs.idle_ms = 0;
         Ok(())
     });
 }
