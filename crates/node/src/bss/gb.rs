@@ -1,7 +1,7 @@
 //! What comes from the SGSN and what goes there, below the level of single messages.
 
-use super::radio::{Claim, Indication, LossCause, Pending, Urgency, Way};
 use super::flow::Told;
+use super::radio::{Claim, Indication, LossCause, Pending, Urgency, Way};
 use super::{Bss, Event, UM};
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;

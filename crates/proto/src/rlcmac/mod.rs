@@ -15,6 +15,7 @@ mod codec;
 pub mod config;
 pub mod conservation;
 pub mod custody;
+pub mod fates;
 pub mod mobile;
 pub mod multiframe;
 pub mod multislot;

@@ -342,7 +342,8 @@ mod tests {
         fn push(&mut self, now: u64, tlli: u32, octets: usize) -> bool {
             let mut frame = self.pool.alloc().unwrap();
             assert!(frame.set_len(octets));
-            let pdu = Pending { mobile: tlli, tlli: Tlli(tlli), expires: NEVER, urgency: Urgency::Normal, frame };
+            let pdu =
+                Pending { mobile: tlli, tlli: Tlli(tlli), expires: NEVER, urgency: Urgency::Normal, frame };
             self.radio.push(Instant(now), 0, pdu, Claim::New).is_ok()
         }
         fn pop(&mut self, now: u64) -> Option<Pending> {

@@ -60,7 +60,10 @@ impl Buckets {
         let limit = Limit { pdus: 30, octets: 30_000 };
         let limits = Limits { ms: limit, cell: Limit { pdus: 300, octets: 300_000 } };
         Self {
-            control: FlowControl::new(flow_control::Config { data: limits, ..flow_control::Config::default() }),
+            control: FlowControl::new(flow_control::Config {
+                data: limits,
+                ..flow_control::Config::default()
+            }),
             around: Surroundings::new(3, 400, Quiet::default()),
             bvc: None,
             mobiles: vec![None; mobiles as usize],
@@ -110,7 +113,7 @@ impl Buckets {
             world.run_until(ms);
             self.hear(world);
             if ms % interval_ms == 0 {
-                (0..self.mobiles.len() as u32).for_each(|mobile| self.offer(mobile, 500));
+                (0_u32..).zip(0..self.mobiles.len()).for_each(|(mobile, _)| self.offer(mobile, 500));
             }
             while let Dequeue::Pdu { pdu, .. } = self.control.dequeue(&mut self.around.context()) {
                 send(world, pdu.meta.0, pdu.frame.len(), PduLifetime::INFINITE);
@@ -149,15 +152,22 @@ fn under_three_times_the_load_the_sgsn_holds_the_backlog() {
             assert!(queued <= most, "{c_over_i_db:?}: {queued} octets with Bmax {bmax}");
         });
         let went = (delivered(&world) - before) * 8 / 60;
-        let about = format!("{c_over_i_db:?}, {mobiles} mobiles: {went} bit/s, {longest} octets, {:?}", buckets.bvc);
+        let about =
+            format!("{c_over_i_db:?}, {mobiles} mobiles: {went} bit/s, {longest} octets, {:?}", buckets.bvc);
         assert_eq!(world.drops(Drop::BssOverrun), 0, "{about}");
         let told = buckets.bvc.unwrap().bvc.rate_bit_per_s;
         // Mobiles that stall or are silent leave blocks that the cell could use for others.
         let is_steady = c_over_i_db != Some(12.0);
         assert!(is_near(told, went, 20) || !is_steady && told > went && told < NOMINAL, "{about}");
         assert!(went > NOMINAL * least_percent / 100 && longest > 0, "{about}");
-        let held: u64 = buckets.control.cell_view(buckets.around.now, 0).map_or(0, |view| view.queued.iter().map(|of| of.octets).sum());
-        assert!(held > longest && buckets.around.trace.drops.get(Drop::FlowMsQueueFull) > 500, "{about}: {held}");
+        let held: u64 = buckets
+            .control
+            .cell_view(buckets.around.now, 0)
+            .map_or(0, |view| view.queued.iter().map(|of| of.octets).sum());
+        assert!(
+            held > longest && buckets.around.trace.drops.get(Drop::FlowMsQueueFull) > 500,
+            "{about}: {held}"
+        );
         if mobiles > 1 && is_steady {
             for bucket in &buckets.mobiles {
                 let rate = bucket.expect("its rate is not the default").rate_bit_per_s;
@@ -214,7 +224,9 @@ fn what_waits_longer_than_its_lifetime_is_discarded_and_told_of() {
 fn what_dl_unitdata_says_is_how_urgent_it_is() {
     use crate::bss::radio::Urgency;
     let second = Duration::from_secs(1);
-    let of = |qos, lifetime, pfi| Urgency::of(&DlUnitdata { pfi, ..DlUnitdata::new(A, qos, PduLifetime(lifetime)) }, second);
+    let of = |qos, lifetime, pfi| {
+        Urgency::of(&DlUnitdata { pfi, ..DlUnitdata::new(A, qos, PduLifetime(lifetime)) }, second)
+    };
     let with = |precedence| QosProfile { precedence, ..BEST_EFFORT };
     assert_eq!(of(QosProfile { data: false, ..BEST_EFFORT }, 1000, None), Urgency::Signalling);
     assert_eq!(of(BEST_EFFORT, 100, None), Urgency::RealTime);
@@ -222,11 +234,8 @@ fn what_dl_unitdata_says_is_how_urgent_it_is() {
     assert_eq!(of(with(Urgent::HIGH), 0xffff, None), Urgency::High);
     assert_eq!(of(with(Urgent::LOW), 1000, None), Urgency::Low);
     assert_eq!(of(with(Urgent(7)), 1000, None), Urgency::Normal);
-    assert_eq!([1, 2, 3, 0, 9].map(|pfi| of(with(Urgent::HIGH), 1000, Some(pfi))), [
-        Urgency::Signalling,
-        Urgency::Signalling,
-        Urgency::Signalling,
-        Urgency::Low,
-        Urgency::High
-    ]);
+    assert_eq!(
+        [1, 2, 3, 0, 9].map(|pfi| of(with(Urgent::HIGH), 1000, Some(pfi))),
+        [Urgency::Signalling, Urgency::Signalling, Urgency::Signalling, Urgency::Low, Urgency::High]
+    );
 }
