@@ -6,9 +6,9 @@ use core::net::{IpAddr, SocketAddr};
 use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_machine::{Machine, Port};
-use gannet_node::bss::radio::{ChannelConfig, RadioConfig, RlcMacConfig};
+use gannet_node::bss::radio::{ChannelConfig, RadioConfig, RlcMacConfig, Weights};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
-use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Radio, RlcMac};
+use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Pcu, Radio, RlcMac};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
 use gannet_proto::rlcmac::config::NetworkConfig;
@@ -54,7 +54,12 @@ impl Plan {
         let mut bss = bss::Config::new(vcs, cells);
         bss.ip_sns = ip_sns;
         bss.loss_percent = config.radio.loss_percent;
-        bss.rlcmac = config.radio.rlcmac.map(rlcmac);
+        let pcu = config.radio.pcu;
+        bss.rlcmac = config.radio.rlcmac.map(|radio| rlcmac(radio, &pcu));
+        if bss.rlcmac.is_some() {
+            bss.bucket_time = Duration::from_millis(u64::from(pcu.bucket_cs) * 10);
+            bss.real_time_lifetime = Duration::from_millis(pcu.real_time_ms.into());
+        }
         bss.mobiles_max = mobiles.max(1);
         bss.pdus_max = mobiles.saturating_mul(PDUS_PER_MOBILE).max(PDUS_MIN).min(bss.pdus_max);
         bss.flow_control_interval = Duration::from_secs(config.radio.flow_control_interval_s.into());
@@ -142,16 +147,24 @@ fn cell(config: &CellsConfig, number: u16) -> CellConfig {
 /// Timeslots of a downlink TBF: those of multislot class 6.
 const TBF_SLOTS: u8 = 3;
 
-/// RLC/MAC of all cells. Mobiles are of multislot class 6; TBFs end at once, and nothing else departs from the defaults.
-fn rlcmac(rlcmac: RlcMac) -> RlcMacConfig {
+/// RLC/MAC of all cells. Mobiles are of multislot class 6, and what nobody configures has its default.
+fn rlcmac(rlcmac: RlcMac, pcu: &Pcu) -> RlcMacConfig {
     let pdchs = u8::MAX.checked_shl(8 - u32::from(rlcmac.slots.clamp(1, 8))).unwrap_or(u8::MAX);
-    let network = NetworkConfig { downlink_slots: TBF_SLOTS, ..NetworkConfig::new(pdchs, rlcmac.coding) };
+    let network = NetworkConfig {
+        downlink_slots: TBF_SLOTS,
+        delayed_release: Duration::from_millis(pcu.idle_ms.into()),
+        ..NetworkConfig::new(pdchs, rlcmac.coding)
+    };
     let channel =
         ChannelConfig { c_over_i_db: rlcmac.c_over_i_db.map(f64::from), ..ChannelConfig::default() };
-    RlcMacConfig { channel, ..RlcMacConfig::new(network) }
+    let [high, normal, low] = pcu.weights;
+    let mut config =
+        RlcMacConfig { channel, weights: Weights { high, normal, low }, ..RlcMacConfig::new(network) };
+    config.options.t3192 = Duration::from_millis(pcu.t3192_ms.into());
+    config
 }
 
-/// What the SGSN is told: of RLC/MAC what its PDCHs carry, and a mobile's TBF.
+/// What the SGSN is told where the radio does not measure; of RLC/MAC what its PDCHs carry, and a mobile's TBF.
 fn flow(radio: &Radio) -> BvcParameters {
     let bucket = |octets: u32, octets_per_s: u32| Bucket {
         bmax_octets: octets.into(),

@@ -99,7 +99,8 @@ impl Node for BssNode {
                 let order = Command::SetRadio { cell, downlink: config.downlink, flow: config.flow };
                 access.command(self.bss, order);
             }
-            let at_start = |radio: &ops::Radio| (radio.uplink_octets_per_s, radio.loss_percent, radio.rlcmac);
+            let at_start =
+                |radio: &ops::Radio| (radio.uplink_octets_per_s, radio.loss_percent, radio.rlcmac, radio.pcu);
             if at_start(&old.gb.radio) != at_start(&new.gb.radio) {
                 out.push_str(
                     "The rate from the mobiles, what the radio loses and RLC/MAC hold from the next start on.\n",
