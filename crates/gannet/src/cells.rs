@@ -6,7 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_machine::{Machine, Port};
-use gannet_node::bss::radio::{ChannelConfig, RadioConfig, RlcMacConfig};
+use gannet_node::bss::radio::{ChannelConfig, RadioConfig, RlcMacConfig, Weights};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
 use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Radio, Tbfs};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
@@ -56,6 +56,11 @@ impl Plan {
         bss.ip_sns = ip_sns;
         bss.loss_percent = config.radio.loss_percent;
         bss.rlcmac = rlcmac(&config.radio);
+        let pcu = config.radio.pcu;
+        if bss.rlcmac.is_some() {
+            bss.bucket_time = Duration::from_millis(u64::from(pcu.bucket_cs) * 10);
+            bss.real_time_lifetime = Duration::from_millis(pcu.real_time_ms.into());
+        }
         bss.mobiles_max = mobiles.max(1);
         bss.pdus_max = mobiles.saturating_mul(PDUS_PER_MOBILE).max(PDUS_MIN).min(bss.pdus_max);
         bss.flow_control_interval = Duration::from_secs(config.radio.flow_control_interval_s.into());
@@ -185,12 +190,15 @@ fn rlcmac(radio: &Radio) -> Option<RlcMacConfig> {
     };
     let channel =
         ChannelConfig { c_over_i_db: rlcmac.c_over_i_db.map(f64::from), ..ChannelConfig::default() };
-    let mut config = RlcMacConfig { channel, ..RlcMacConfig::new(network) };
+    let [high, normal, low] = radio.pcu.weights;
+    let weights = Weights { high, normal, low };
+    let mut config = RlcMacConfig { channel, weights, ..RlcMacConfig::new(network) };
     config.mobile.multislot_class = class.number();
+    config.options.t3192 = Duration::from_millis(radio.pcu.t3192_ms.into());
     Some(config)
 }
 
-/// What the SGSN is told: of RLC/MAC what its PDCHs carry, and a mobile's TBF.
+/// What the SGSN is told where the radio does not measure; of RLC/MAC what its PDCHs carry, and a mobile's TBF.
 fn flow(radio: &Radio) -> BvcParameters {
     let bucket = |octets: u32, octets_per_s: u32| Bucket {
         bmax_octets: octets.into(),

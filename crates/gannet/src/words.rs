@@ -424,7 +424,7 @@ const OF_AP: (&[Example], &[Reason]) = (
         ("bearer authentication", AP_KEYS, "ap\n bearer authentication\n"),
         ("no bearer authentication", AP_DEMANDS, "ap\n no bearer authentication\n"),
     ],
-    &[],
+    &[("radio rlcmac .TEXT", "it is refused: the cells of an access point are links")],
 );
 const TWO_LINKS: &str = "ap\n bearer ethernet b\n bearer udp 192.0.2.9 7\n cells 3\n";
 const AP_KEYS: &str = "ap\n bearer key id 7 key 00112233445566778899aabbccddeeff\n bearer network-key id 8 key 00112233445566778899aabbccddeeff\n";

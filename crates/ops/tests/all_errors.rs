@@ -2,7 +2,7 @@
 
 use gannet_ops::config::ConfigError;
 use gannet_ops::config::Element;
-use gannet_ops::{Bss, Ggsn, Sgsn, config};
+use gannet_ops::{AccessPoint, Bss, Ggsn, Sgsn, config};
 use gannet_testkit::TempDir;
 
 /// What is shown of a text, line by line.
@@ -220,4 +220,26 @@ fn what_is_no_text_is_named_as_such() {
     // What never ends is read no further than it is looked at.
     let error = config::load::<Sgsn>(std::path::Path::new("/dev/zero")).unwrap_err().to_string();
     assert!(error.contains("/dev/zero:1: this is not a text file"), "{error}");
+}
+
+#[test]
+fn an_access_point_has_no_rlc_mac_and_t3192_is_one_that_can_be_broadcast() {
+    let text = "ap\n radio rlcmac slots 3 cs 2\n bearer ethernet a\n";
+    let refused = shown::<AccessPoint>(text);
+    assert!(refused[0].starts_with("x.cfg:2: ") && refused[0].contains("is for 'gannet bss'"), "{refused:?}");
+    let refused = shown::<Bss>("bss\n timer t3192 300\n");
+    assert!(refused[0].contains("0, 80, 120, 160, 200, 500, 1000 or 1500 ms"), "{refused:?}");
+    let lines = [
+        "radio rlcmac slots 4 cs 2",
+        "radio rlcmac weights high 9 normal 3 low 2",
+        "radio rlcmac real-time lifetime 1000",
+        "timer t3192 1000",
+        "flow-control bucket-time 250",
+    ];
+    let text = format!("bss\n {}\n", lines.join("\n "));
+    let config = config::read::<Bss>("x.cfg", &text).expect("all are right").config;
+    let pcu = config.gb.radio.pcu;
+    assert_eq!((pcu.weights, pcu.real_time_ms, pcu.t3192_ms, pcu.bucket_cs), ([9, 3, 2], 1000, 1000, 250));
+    let written = config::write::<Bss>(&config);
+    assert!(lines.iter().all(|line| written.contains(&format!(" {line}\n"))), "{written}");
 }

@@ -3,7 +3,8 @@
 use gannet_machine::Context;
 use gannet_machine::time::Instant;
 use gannet_node::bss::radio::{
-    Amount, CellDrain, Claim, Drain, Indication, LossCause, Page, Paging, Pending, Radio, RadioConfig, RlcMacRadio, Way,
+    Amount, CellDrain, Claim, Drain, Indication, LossCause, Page, Paging, Pending, Radio, RadioConfig,
+    RlcMacRadio, Way,
 };
 use gannet_proto::rlcmac::air::AirCounts;
 use gannet_proto::rlcmac::conservation::faults;

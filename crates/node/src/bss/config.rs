@@ -91,7 +91,8 @@ pub struct Config {
     pub flow_control_interval: Duration,
     /// How long LL-PDUs wait in a bucket of a radio whose drain is measured: Bmax is what is drained in that time.
     pub bucket_time: Duration,
-    /// LL-PDUs of user data that live no longer are of real time ([`Urgency::of`](super::radio::Urgency::of)).
+    /// LL-PDUs of user data that live no longer are of real time ([`Urgency::of`](super::radio::Urgency::of)). The SGSN's defaults are 1 s for
+    /// real time, 4 s for what has a guaranteed rate, and 10 s for the rest.
     pub real_time_lifetime: Duration,
     /// How long LL-PDUs wait for a mobile that has left their cell, until the SGSN says what becomes of them.
     pub away_lifetime: Duration,
@@ -124,7 +125,7 @@ impl Config {
             cells,
             flow_control_interval: Duration::from_secs(10),
             bucket_time: Duration::from_secs(1),
-            real_time_lifetime: Duration::from_secs(1),
+            real_time_lifetime: Duration::from_secs(4),
             away_lifetime: Duration::from_secs(5),
             overload_hold: Duration::from_secs(10),
             mobiles_max: 1024,

@@ -12,7 +12,7 @@
 //! little too high would fill the queue over the hours. Both meet where Q is a twentieth of Bmax above it.
 //!
 //! * A cell is looked at each C while it has something to send, and told when a value is a tenth away from what was told, or T has passed.
-//! * A mobile has values of its own, FLOW-CONTROL-MS, where these are a tenth away from the default of its cell. They are told again each T,
+//! * A mobile has values of its own, FLOW-CONTROL-MS, where these are a quarter away from the default of its cell. They are told again each T,
 //!   as the SGSN forgets them after Th. A mobile that has nothing to send for a while gets the default again.
 
 use super::radio::{Drain, RadioConfig, Way};
@@ -56,13 +56,17 @@ fn bucket_of(drain: Drain, bucket_time: Duration) -> Bucket {
     Bucket { bmax_octets, rate_bit_per_s }
 }
 
-/// One value is a tenth away from the other.
-const fn is_away(value: u64, from: u64) -> bool {
-    value.abs_diff(from) * 10 >= from
+/// A value is so far away from another that it is told: a tenth of a cell's, a quarter of a mobile's, whose share of the air goes to and fro.
+const CELL_PERCENT: u64 = 10;
+const MOBILE_PERCENT: u64 = 25;
+
+const fn is_away(value: u64, from: u64, percent: u64) -> bool {
+    value.abs_diff(from).saturating_mul(100) >= from.saturating_mul(percent)
 }
 
-const fn differs(a: &Bucket, b: &Bucket) -> bool {
-    is_away(a.rate_bit_per_s, b.rate_bit_per_s) || is_away(a.bmax_octets, b.bmax_octets)
+const fn differs(new: &Bucket, told: &Bucket, percent: u64) -> bool {
+    is_away(new.rate_bit_per_s, told.rate_bit_per_s, percent)
+        || is_away(new.bmax_octets, told.bmax_octets, percent)
 }
 
 impl Bss {
@@ -112,10 +116,10 @@ impl Bss {
             return;
         };
         let again = state.last_flow_control.map_or(now, |last| last + interval);
-        let has_changed = state
-            .told
-            .bvc
-            .is_none_or(|told| differs(&flow.bvc, &told.bvc) || differs(&flow.default_ms, &told.default_ms));
+        let has_changed = state.told.bvc.is_none_or(|told| {
+            differs(&flow.bvc, &told.bvc, CELL_PERCENT)
+                || differs(&flow.default_ms, &told.default_ms, CELL_PERCENT)
+        });
         if again <= now || has_changed {
             self.send_flow_control(cx, cell);
         }
@@ -142,7 +146,7 @@ impl Bss {
         for (mobile, bucket) in &measured {
             let told = state.told.mobiles.get(mobile);
             let is_due = told.is_none_or(|(_, at)| *at + C <= now);
-            let is_new = differs(bucket, told.map_or(&default, |(told, _)| told));
+            let is_new = differs(bucket, told.map_or(&default, |(told, _)| told), MOBILE_PERCENT);
             let is_old = told.is_some_and(|(_, at)| *at + interval <= now);
             if is_due && (is_new || is_old) {
                 tell.push((*mobile, *bucket));

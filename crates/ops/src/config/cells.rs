@@ -161,6 +161,27 @@ pub struct Radio {
     pub rlcmac: Option<RlcMac>,
     /// Its TBFs.
     pub tbfs: Tbfs,
+    /// What its PCUs do.
+    pub pcu: Pcu,
+}
+
+/// What the PCU of a cell with RLC/MAC does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pcu {
+    /// How long a mobile keeps a downlink TBF that is complete, in ms: T3192.
+    pub t3192_ms: u16,
+    /// Weights of high, normal and low precedence.
+    pub weights: [u8; 3],
+    /// Longest PDU lifetime of what is of real time, in ms.
+    pub real_time_ms: u32,
+    /// How long LL-PDUs wait in a bucket, in hundredths of a second.
+    pub bucket_cs: u16,
+}
+
+impl Default for Pcu {
+    fn default() -> Self {
+        Self { t3192_ms: 500, weights: [4, 2, 1], real_time_ms: 4000, bucket_cs: 100 }
+    }
 }
 
 /// A radio with RLC/MAC.
@@ -238,6 +259,7 @@ impl Default for Radio {
             flow_control_interval_s: 10,
             rlcmac: None,
             tbfs: Tbfs::default(),
+            pcu: Pcu::default(),
         }
     }
 }

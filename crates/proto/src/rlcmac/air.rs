@@ -9,8 +9,8 @@
 use super::block::{DownBlock, UpBlock};
 use super::channel::{Capture, Link};
 use super::codec::AirOctets;
-use super::conservation::OnAir;
 use super::custody::{DUMMY_LL_PDU, Delivered, LlPdu};
+use super::fates::OnAir;
 use super::mobile::Mac;
 use super::multiframe::{BlockPeriod, frame_start};
 use super::network::{Loss, Pcu};

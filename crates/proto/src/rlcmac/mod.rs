@@ -21,6 +21,7 @@ mod codec;
 pub mod config;
 pub mod conservation;
 pub mod custody;
+pub mod fates;
 pub mod mobile;
 pub mod mobile_side;
 pub mod multiframe;

@@ -5,7 +5,8 @@
 //! LL-PDU arrives when its last block has been received, and its frame is made of what came.
 
 use super::{
-    Amount, CellDrain, Claim, Drain, Indication, LossCause, Page, Paging, Pending, Radio, RadioConfig, Urgency, Way,
+    Amount, CellDrain, Claim, Drain, Indication, LossCause, Page, Paging, Pending, Radio, RadioConfig,
+    Urgency, Way,
 };
 use gannet_machine::Context;
 use gannet_machine::time::Instant;

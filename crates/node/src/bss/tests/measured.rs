@@ -113,7 +113,7 @@ impl Buckets {
             world.run_until(ms);
             self.hear(world);
             if ms % interval_ms == 0 {
-                (0..self.mobiles.len() as u32).for_each(|mobile| self.offer(mobile, 500));
+                (0_u32..).zip(0..self.mobiles.len()).for_each(|(mobile, _)| self.offer(mobile, 500));
             }
             while let Dequeue::Pdu { pdu, .. } = self.control.dequeue(&mut self.around.context()) {
                 send(world, pdu.meta.0, pdu.frame.len(), PduLifetime::INFINITE);

@@ -17,8 +17,8 @@ mod uplink;
 
 use super::block::{DownBlock, UpBlock};
 use super::config::CellOptions;
-use super::conservation::Came;
 use super::custody::{Carried, Custody, Delivered, LlPdu};
+use super::fates::Came;
 use super::multiframe::{BlockPeriod, frame_start};
 use super::paging::Drx;
 use super::rlc::{Mode, RlcCounts, Sender};

@@ -4,7 +4,7 @@ use super::resources::Direction;
 use super::uplink::UpState;
 use super::{Control, Expected, Pcu, dummy};
 use crate::rlcmac::block::{DownBlock, UpBlock};
-use crate::rlcmac::conservation::Came;
+use crate::rlcmac::fates::Came;
 use crate::rlcmac::multiframe::BlockPeriod;
 use crate::rlcmac::rlc::Kind;
 use crate::rlcmac::signal::{Down, To, Up};
@@ -212,7 +212,8 @@ impl Pcu {
             if is_premature && !premature && tbf.is_polled() {
                 continue;
             }
-            let rank = (is_premature, tbf.account.rank());
+            // One that is to be polled goes by its class: nothing else brings the report that it waits for.
+            let rank = (is_premature && tbf.is_polled(), tbf.account.rank());
             if best.is_none_or(|(least, _)| rank < least) {
                 best = Some((rank, tfi));
             }
