@@ -55,7 +55,7 @@ impl RadioCell {
         Self { bss, is_cut: false, is_deaf: false, from_mobiles: Vec::new() }
     }
 
-    pub fn from_mobiles(&mut self, peer: Peer, octets: &[u8]) {
+    pub fn hear(&mut self, peer: Peer, octets: &[u8]) {
         assert_eq!(peer, UP);
         self.from_mobiles.push(octets.to_vec());
     }

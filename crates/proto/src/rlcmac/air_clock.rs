@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(clock.at(Instant(5)), None);
         let (offset, mut rng) = (Duration::from_secs(1000), fastrand::Rng::with_seed(1));
         // Of each frame: the delay in microseconds.
-        let mut hear = |clock: &mut AirClock, frame: u64, delay: u64| {
+        let hear = |clock: &mut AirClock, frame: u64, delay: u64| {
             let now = frame_start(frame) + offset + Duration::from_micros(delay);
             (now, clock.heard(now, frame_number(frame)))
         };

@@ -1,6 +1,6 @@
 //! The commands of cells, and how they are written.
 
-use super::{CellsConfig, GbDialect, HasCells, RlcMac};
+use super::{CellsConfig, GbDialect, HasCells, RlcMac, UmGroups, VirtualUm};
 use crate::config::{ConfigText, Element};
 use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
 use gannet_wire::rlcmac::coding::CodingScheme;
@@ -48,6 +48,9 @@ fn write_cells(config: &CellsConfig, text: &mut ConfigText) {
             None => text.line(format_args!("radio rlcmac slots {slots} cs {coding}")),
             Some(db) => text.line(format_args!("radio rlcmac slots {slots} cs {coding} c-i {db}")),
         }
+    }
+    if let Some(VirtualUm { arfcn, groups: UmGroups { downlink, uplink } }) = radio.um {
+        text.line(format_args!("radio um virtual arfcn {arfcn} groups {downlink} {uplink}"));
     }
     text.line(format_args!("flow-control cell bmax {}", radio.cell_bmax_octets));
     text.line(format_args!(
@@ -199,6 +202,7 @@ fn install_radio<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: N
         },
     );
     install_rlcmac(grammar, node);
+    install_um(grammar, node);
     let flow = "What the BSS tells the SGSN";
     set(
         grammar,
@@ -237,6 +241,35 @@ fn install_rlcmac<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: 
     let help = "Take back\nThe radio of one cell\nWith RLC/MAC: it is emulated";
     set(grammar, node, "no radio rlcmac", help, |edit| {
         edit.config.cells_mut().radio.rlcmac = None;
+        Ok(())
+    });
+}
+
+/// Help of the groups of an air.
+const GROUPS_HELP: &str =
+    "Multicast groups that carry it, by UDP port 4729\nTo the mobiles\nFrom the mobiles";
+
+/// Two groups, from this argument on.
+pub(crate) fn groups(args: &Args, first: usize) -> Result<UmGroups, CommandError> {
+    Ok(UmGroups { downlink: args.value(first)?, uplink: args.value(first + 1)? })
+}
+
+fn install_um<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: Node) {
+    let um = "The radio of one cell\nThe air of RLC/MAC\nGSMTAP over UDP, for mobiles that are elsewhere: this process has none";
+    let help = format!("{um}\nThe carrier of the first cell; the next ones follow\nARFCN");
+    set(grammar, node, "radio um virtual arfcn <0-1023>", &help, |edit| {
+        let um = VirtualUm { arfcn: edit.args.value(0)?, groups: UmGroups::default() };
+        edit.config.cells_mut().radio.um = Some(um);
+        Ok(())
+    });
+    let help = format!("{help}\n{GROUPS_HELP}");
+    set(grammar, node, "radio um virtual arfcn <0-1023> groups A.B.C.D A.B.C.D", &help, |edit| {
+        let um = VirtualUm { arfcn: edit.args.value(0)?, groups: groups(edit.args, 1)? };
+        edit.config.cells_mut().radio.um = Some(um);
+        Ok(())
+    });
+    set(grammar, node, "no radio um virtual", &format!("Take back\n{um}"), |edit| {
+        edit.config.cells_mut().radio.um = None;
         Ok(())
     });
 }
