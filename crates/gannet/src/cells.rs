@@ -1,12 +1,13 @@
 //! Cells as the configuration has them, in a loop: for each node that has some.
 
+use crate::links;
 use crate::node::in_use;
 use core::convert::Infallible;
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level, TraceSink};
-use gannet_machine::{Machine, Port};
-use gannet_node::bss::radio::{ChannelConfig, RadioConfig, RlcMacConfig, Weights};
+use gannet_machine::{Machine, Peer, Port};
+use gannet_node::bss::radio::{ChannelConfig, RadioConfig, RlcMacConfig, VirtualUmConfig, Weights};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
 use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Radio, Tbfs};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
@@ -19,6 +20,8 @@ use gannet_wire::ns::IpElement;
 
 /// Octets for the sockets' buffers in the kernel.
 const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
+/// TLLIs of mobiles that are elsewhere, at least.
+const TLLIS_ON_AIR: u32 = 1024;
 /// LL-PDUs in the queues of each direction, for each of a few mobiles and at least: each place takes a frame.
 const PDUS_PER_MOBILE: u32 = 64;
 const PDUS_MIN: u32 = 2048;
@@ -29,6 +32,8 @@ pub struct Plan {
     /// The machine.
     pub bss: bss::Config,
     sockets: Vec<(Port, SocketAddr)>,
+    /// The group in which the cells hear mobiles that are elsewhere.
+    air: Option<Ipv4Addr>,
 }
 
 impl Plan {
@@ -61,11 +66,18 @@ impl Plan {
             bss.bucket_time = Duration::from_millis(u64::from(pcu.bucket_cs) * 10);
             bss.real_time_lifetime = Duration::from_millis(pcu.real_time_ms.into());
         }
-        bss.mobiles_max = mobiles.max(1);
+        bss.virtual_um = config.radio.um.zip(bss.rlcmac).map(|(um, rlcmac)| VirtualUmConfig {
+            rlcmac,
+            arfcn: um.arfcn,
+            downlink: Peer::Udp(links::um_address(um.groups.downlink)),
+        });
+        // Elsewhere there may be any number of them, each with more than one TLLI.
+        let least = if bss.virtual_um.is_some() { TLLIS_ON_AIR } else { 1 };
+        bss.mobiles_max = mobiles.max(least);
         bss.pdus_max = mobiles.saturating_mul(PDUS_PER_MOBILE).max(PDUS_MIN).min(bss.pdus_max);
         bss.flow_control_interval = Duration::from_secs(config.radio.flow_control_interval_s.into());
         Bss::new(bss.clone()).map_err(|error| error.to_string())?;
-        Ok(Self { sockets, bss })
+        Ok(Self { sockets, bss, air: config.radio.um.map(|um| um.groups.uplink) })
     }
 
     /// The cells' names, by their index.
@@ -117,7 +129,15 @@ impl Plan {
             udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
             node.bind_udp(bss, port, &udp).map_err(|error| in_use(&error))?;
         }
+        if let Some(group) = self.air {
+            links::attach_um(node, (bss, bss::AIR), group)?;
+        }
         Ok(bss)
+    }
+
+    /// The mobiles are elsewhere.
+    pub const fn has_air(&self) -> bool {
+        self.air.is_some()
     }
 }
 

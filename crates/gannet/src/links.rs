@@ -8,6 +8,7 @@ use gannet_proto::adaptation::SharedKey;
 use gannet_proto::auth::key::Key128;
 use gannet_rt::{Access, DeviceState, EventLoop, KernelTables, MachineId, Service, UdpConfig};
 use gannet_wire::adaptation::ETHERTYPE;
+use gannet_wire::gsmtap::UDP_PORT;
 use mio::Interest;
 use std::io;
 
@@ -37,6 +38,7 @@ pub fn mtu(link: &Link) -> u16 {
         }
         Link::Udp(SocketAddr::V4(_)) => MTU - UDP_OVER_IPV4,
         Link::Udp(SocketAddr::V6(_)) => MTU - UDP_OVER_IPV6,
+        Link::Radio(_) => MTU - UDP_OVER_IPV4,
     }
 }
 
@@ -68,7 +70,30 @@ pub fn attach<M>(
             let bound = node.bind_udp(machine, port, &config.record_as("bearer"));
             bound.map(drop).map_err(|error| format!("bearer {link}: {}", crate::node::in_use(&error)))
         }
+        Link::Radio(groups) => attach_um(node, (machine, port), groups.downlink)
+            .map_err(|error| format!("bearer {link}: {error}")),
     }
+}
+
+/// The UDP address of a group that carries an air.
+pub fn um_address(group: Ipv4Addr) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(group), UDP_PORT)
+}
+
+/// Joins a port of a machine to the group in which it hears the air.
+///
+/// # Errors
+/// A sentence: what the machine does not permit.
+pub fn attach_um<M>(
+    node: &mut EventLoop,
+    (machine, port): (MachineId<M>, Port),
+    group: Ipv4Addr,
+) -> Result<(), String> {
+    let config = UdpConfig::new(um_address(group)).record_as("Um");
+    let bound = node.bind_udp(machine, port, &config);
+    bound.map(drop).map_err(|error| {
+        format!("group {group}: {} (is there a route to 224.0.0.0/4?)", crate::node::in_use(&error))
+    })
 }
 
 /// The keys of mobiles, counted from the first.
@@ -153,7 +178,7 @@ impl<M: Machine + 'static> Watch<M> {
             Link::Ethernet(name) => {
                 Some(Watched { link: number, name: name.clone(), is_up: true, mtu: mtu(link) })
             }
-            Link::Udp(_) => None,
+            Link::Udp(_) | Link::Radio(_) => None,
         });
         let devices: Vec<Watched> = ethernet.collect();
         if devices.is_empty() {

@@ -3,7 +3,7 @@
 use crate::joined;
 use crate::messages::{BATCH, Messages};
 use crate::output::Output;
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_demux::Ring;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
@@ -17,7 +17,8 @@ use std::os::fd::AsFd;
 /// How a UDP socket is to be made.
 #[derive(Debug, Clone)]
 pub struct UdpConfig {
-    /// Local address; port 0 takes any free one.
+    /// Local address; port 0 takes any free one. A multicast address is a group that the socket joins, on the interface to which the
+    /// routing table sends it; other sockets of the machine may have it as well.
     pub bind: SocketAddr,
     /// Where the socket is to take datagrams from one peer only.
     pub connect: Option<SocketAddr>,
@@ -69,6 +70,9 @@ pub(crate) fn open(config: &UdpConfig) -> io::Result<UdpSocket> {
     if config.bind.is_ipv6() {
         socket.set_only_v6(true)?;
     }
+    if config.bind.ip().is_multicast() {
+        socket.set_reuse_address(true)?;
+    }
     if let Some(octets) = config.buffer_octets {
         socket.set_recv_buffer_size(octets)?;
         socket.set_send_buffer_size(octets)?;
@@ -81,6 +85,13 @@ pub(crate) fn open(config: &UdpConfig) -> io::Result<UdpSocket> {
     }
     socket.set_nonblocking(true)?;
     socket.bind(&config.bind.into())?;
+    match config.bind.ip() {
+        IpAddr::V4(group) if group.is_multicast() => {
+            socket.join_multicast_v4(&group, &Ipv4Addr::UNSPECIFIED)?;
+        }
+        IpAddr::V6(group) if group.is_multicast() => socket.join_multicast_v6(&group, 0)?,
+        IpAddr::V4(_) | IpAddr::V6(_) => {}
+    }
     if let Some(peer) = config.connect {
         socket.connect(&peer.into())?;
     }

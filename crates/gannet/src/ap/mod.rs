@@ -44,7 +44,8 @@ fn plan(config: &ops::ApConfig) -> Result<Plan, String> {
     let link = |(link, cell): (&Link, _)| ApLink {
         medium: match link {
             Link::Ethernet(_) => Medium::Ethernet,
-            Link::Udp(_) => Medium::Udp,
+            // The grammar of an access point has no radio.
+            Link::Udp(_) | Link::Radio(_) => Medium::Udp,
         },
         mtu: links::mtu(link),
         cell,

@@ -10,7 +10,11 @@ use gannet_ops::config::bss::BssConfig;
 /// What cannot be done as configured.
 pub fn plan(config: &BssConfig) -> Result<Plan, String> {
     let cells = cells::Plan::new(&config.gb, config.fleet.mobiles.count)?;
-    Ok(Plan { ms: fleet::plan(&config.fleet, cells.ids())?, cells })
+    let mut ms = fleet::plan(&config.fleet, cells.ids())?;
+    if cells.has_air() {
+        ms.mobiles = 0;
+    }
+    Ok(Plan { ms, cells })
 }
 
 /// Addresses and cells are the same.

@@ -74,6 +74,7 @@ impl Node for BssNode {
         let watch = Rc::clone(&air);
         let seen =
             move |bss: &mut Bss, cell, outside: &mut Outside<'_>| watch.borrow_mut().take(bss, cell, outside);
+        let has_air = plan.cells.has_air();
         let bss = plan.cells.build_with(node, Bss::new, seen)?;
         let devices = Rc::new(RefCell::new(Devices::default()));
         let for_events = Rc::clone(&devices);
@@ -82,15 +83,18 @@ impl Node for BssNode {
             let _ = fleet::event(ms, &event, outside);
         });
         node.link((bss, bss::UM), (ms, ms::BEARER));
+        let count = if has_air { 0 } else { config.fleet.mobiles.count };
         if let Some(tun) = &config.fleet.mobiles.tun {
-            devices.borrow_mut().open(tun, config.fleet.mobiles.count, node, ms)?;
+            devices.borrow_mut().open(tun, count, node, ms)?;
         }
         let arrivals = Rc::new(RefCell::new(Queue::default()));
         let service =
             Arrivals::new((Some(bss), ms), Rc::clone(&arrivals), |mobile| vec![operate::activate(mobile)]);
         node.add_service(Box::new(service)).map_err(|error| error.to_string())?;
-        arrivals.borrow_mut().fill(&config.fleet.mobiles);
         node.access().command(bss, Command::Observe(scope));
+        if !has_air {
+            arrivals.borrow_mut().fill(&config.fleet.mobiles);
+        }
         node.access().command(bss, Command::Start);
         let radio_delay = Duration::from_millis(config.gb.radio.delay_ms.into());
         Ok(Self { bss, ms, arrivals, devices, air, radio_delay })
@@ -115,7 +119,7 @@ impl Node for BssNode {
                 access.command(self.bss, order);
             }
             let at_start = |radio: &ops::Radio| {
-                (radio.uplink_octets_per_s, radio.loss_percent, radio.rlcmac, radio.tbfs, radio.pcu)
+                (radio.uplink_octets_per_s, radio.loss_percent, radio.rlcmac, radio.tbfs, radio.pcu, radio.um)
             };
             if at_start(&old.gb.radio) != at_start(&new.gb.radio) {
                 out.push_str(

@@ -20,7 +20,6 @@ use gannet_ops::config::bearers::Link;
 use gannet_ops::config::ms as ops;
 use gannet_ops::grammar::CommandError;
 use gannet_ops::metrics::Group;
-use gannet_proto::adaptation::AdaptationBearer;
 use gannet_proto::bearer::{self, Bearer};
 use gannet_proto::um::UmBearer;
 use gannet_rt::{Access, EventLoop, MachineId};
@@ -96,9 +95,9 @@ impl Node for MsNode {
         let socket = ctl::open(&config.ctl)?;
         let bss = plan.cells.map(|cells| cells.build(node, Bss::new)).transpose()?;
         let (bearer, links): (Box<dyn Bearer>, _) = match plan.bearer {
-            Some((mut bearer, links)) => {
-                bearer.secret = links::secret()?;
-                (Box::new(AdaptationBearer::new(bearer)), links)
+            Some(bearer) => {
+                let links = bearer.links.clone();
+                (bearer.build(links::secret()?), links)
             }
             None => (Box::new(UmBearer), Vec::new()),
         };

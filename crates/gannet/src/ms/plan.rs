@@ -1,12 +1,19 @@
 //! What an operator wrote, as the mobiles of this machine take it.
 
 use crate::{cells, fleet, links};
+use gannet_machine::Peer;
 use gannet_machine::time::Duration;
 use gannet_node::ms::{MsCommand, MsConfig, NPduDelivery};
 use gannet_ops::config::bearers::Link;
+use gannet_ops::config::cells::UmGroups;
 use gannet_ops::config::ms::{ContextConfig, DeviceConfig, FilterOrder, MsConfig as OpsConfig};
-use gannet_proto::adaptation::{MobileConfig, MobileLink, MobileMedium, PACKETS_MAX, Policy};
+use gannet_proto::adaptation::{
+    AdaptationBearer, MobileConfig, MobileLink, MobileMedium, PACKETS_MAX, Policy,
+};
 use gannet_proto::auth::key::Key128;
+use gannet_proto::bearer::Bearer;
+use gannet_proto::rlcmac::bearer::{RadioBearer, RadioConfig};
+use gannet_proto::several::{Part, Several};
 use gannet_proto::sm::ms::WantedSecondary;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::ie::{Apn, BitRate, PdpAddress, QosProfile, QosR99, ReliabilityClass};
@@ -23,10 +30,77 @@ pub struct Plan {
     pub ms: MsConfig,
     /// Their own cells.
     pub cells: Option<cells::Plan>,
-    /// Their bearer to access points, and its links.
-    pub bearer: Option<(MobileConfig, Vec<Link>)>,
+    /// Their way to a network, where they have no cells of their own.
+    pub bearer: Option<BearerPlan>,
     /// Their contexts.
     pub contexts: Vec<Context>,
+}
+
+/// Bearers of the mobiles.
+#[derive(Debug)]
+pub struct BearerPlan {
+    /// To access points, where there is a link for that; its secret is still to come.
+    pub adaptation: Option<MobileConfig>,
+    /// The radio.
+    pub radio: Option<RadioConfig>,
+    /// The radio comes before the links to access points.
+    pub radio_first: bool,
+    /// The links of both, in their order.
+    pub links: Vec<Link>,
+    mobiles: u32,
+    hold: Duration,
+}
+
+impl BearerPlan {
+    fn new(config: &OpsConfig) -> Self {
+        let links = &config.bearers.links;
+        let radio_first = matches!(links.first(), Some(Link::Radio(_)));
+        let (radios, wired): (Vec<Link>, Vec<Link>) =
+            links.iter().cloned().partition(|link| matches!(link, Link::Radio(_)));
+        let radio = radios.first().map(|link| radio(config, link));
+        let adaptation = (!wired.is_empty()).then(|| adaptation(config, &wired));
+        let links = if radio_first { [radios, wired].concat() } else { [wired, radios].concat() };
+        let hold = Duration::from_millis(config.hysteresis.hold_ms.into());
+        Self { adaptation, radio, radio_first, links, mobiles: config.fleet.mobiles.count, hold }
+    }
+
+    /// The bearer: one, or several as one.
+    pub fn build(self, secret: Key128) -> Box<dyn Bearer> {
+        let part = |bearer: Box<dyn Bearer>, links: usize, cells: usize| {
+            let count = |of: usize| u16::try_from(of).unwrap_or(u16::MAX);
+            Part { bearer, links: count(links), cells: count(cells) }
+        };
+        let adaptation = self.adaptation.map(|config| {
+            let (links, cells) = (config.links.len(), config.cells.len());
+            part(Box::new(AdaptationBearer::new(MobileConfig { secret, ..config })), links, cells)
+        });
+        let radio = self.radio.map(|config| part(Box::new(RadioBearer::new(&config)), 1, 0));
+        let mut parts: Vec<Part> = adaptation.into_iter().chain(radio).collect();
+        if self.radio_first {
+            parts.reverse();
+        }
+        match parts.pop() {
+            Some(only) if parts.is_empty() => only.bearer,
+            last => {
+                parts.extend(last);
+                Box::new(Several::new(parts, self.mobiles, self.hold))
+            }
+        }
+    }
+}
+
+/// The radio of the mobiles; the channel loses nothing on their side.
+fn radio(config: &OpsConfig, link: &Link) -> RadioConfig {
+    let groups = match link {
+        Link::Radio(groups) => *groups,
+        Link::Ethernet(_) | Link::Udp(_) => UmGroups::default(),
+    };
+    RadioConfig {
+        mobiles: config.fleet.mobiles.count,
+        mobile: gannet_proto::rlcmac::mobile::MobileConfig::default(),
+        link: gannet_proto::rlcmac::channel::Link::perfect(),
+        uplink: Peer::Udp(links::um_address(groups.uplink)),
+    }
 }
 
 /// A context as it is asked for.
@@ -113,24 +187,25 @@ pub fn plan(config: &OpsConfig) -> Result<Plan, String> {
     let mut ms = fleet::plan(&config.fleet, ids)?;
     ms.delivery = NPduDelivery::Devices;
     ms.bearer_selects = cells.is_none();
-    let bearer = cells.is_none().then(|| (bearer(config), config.bearers.links.clone()));
+    let bearer = cells.is_none().then(|| BearerPlan::new(config));
     let contexts = config.contexts.iter().map(|context| self::context(config, context, &ms));
     Ok(Plan { contexts: contexts.collect::<Result<_, _>>()?, ms, cells, bearer })
 }
 
-/// The bearer; its secret is still to come.
-fn bearer(config: &OpsConfig) -> MobileConfig {
+/// The bearer to access points over these links; its secret is still to come.
+fn adaptation(config: &OpsConfig, wired: &[Link]) -> MobileConfig {
     let link = |link: &Link| MobileLink {
         medium: match link {
-            Link::Ethernet(_) => MobileMedium::Ethernet,
             Link::Udp(address) => MobileMedium::Udp(*address),
+            // The radio is none of them.
+            Link::Ethernet(_) | Link::Radio(_) => MobileMedium::Ethernet,
         },
         mtu: links::mtu(link),
     };
     let mobiles = config.fleet.mobiles.count;
     let cells = u16::try_from(config.known_cells.len()).unwrap_or(u16::MAX);
     MobileConfig {
-        links: config.bearers.links.iter().map(link).collect(),
+        links: wired.iter().map(link).collect(),
         cells: config.known_cells.clone(),
         mobiles,
         keys: links::keys(config.bearers.key, mobiles),
@@ -218,6 +293,52 @@ mod tests {
             voice.activation(1),
             MsCommand::ActivateSecondary { mobile: 1, nsapi: Nsapi(6), .. }
         ));
+    }
+
+    #[test]
+    fn the_radio_is_a_bearer_among_others() {
+        let bearer = |text: &str| planned(&format!("ms\n{text} mobiles 2\n")).bearer.unwrap();
+        let groups = UmGroups { downlink: [239, 0, 0, 1].into(), uplink: [239, 0, 0, 2].into() };
+        let (radio, ethernet) = (Link::Radio(groups), Link::Ethernet("eth0".to_owned()));
+        let first = bearer(" bearer radio um 239.0.0.1 239.0.0.2\n bearer ethernet eth0\n");
+        assert_eq!((&first.links[..], first.radio_first), (&[radio.clone(), ethernet.clone()][..], true));
+        let config = first.radio.as_ref().unwrap();
+        let uplink = Peer::Udp("239.0.0.2:4729".parse().unwrap());
+        assert_eq!((config.mobiles, config.uplink), (2, uplink));
+        assert_eq!(first.build(Key128([0; 16])).name(), "bearers");
+        let last =
+            bearer(" bearer ethernet eth0\n bearer radio um 239.0.0.1 239.0.0.2\n bearer udp 192.0.2.1 7\n");
+        assert_eq!(last.links.last(), Some(&radio));
+        assert_eq!((last.links.len(), last.adaptation.as_ref().unwrap().links.len()), (3, 2));
+        for (text, name) in [(" bearer radio um\n", "radio"), (" bearer ethernet eth0\n", "adaptation")] {
+            assert_eq!(bearer(text).build(Key128([0; 16])).name(), name);
+        }
+    }
+
+    #[test]
+    fn an_air_that_cannot_be_is_an_error() {
+        let ms = |text: &str| config::read::<MobileStation>("x", &format!("ms\n{text}"));
+        let bss = |text: &str| config::read::<gannet_ops::Bss>("x", &format!("bss\n{text}"));
+        for (text, why) in [
+            (" bearer radio um\n bearer radio um 239.0.0.1 239.0.0.2\n", "one radio"),
+            (" bearer radio um 239.0.0.1 239.0.0.1\n", "two groups"),
+            (" bearer radio um 192.0.2.1 239.0.0.1\n", "multicast addresses"),
+        ] {
+            let said = ms(text).unwrap_err().to_string();
+            assert!(said.contains(why), "{said}");
+        }
+        for (text, why) in [
+            (" radio um virtual arfcn 871\n", "radio rlcmac"),
+            (" radio rlcmac slots 4 cs 2\n radio um virtual arfcn 1020\n cells 5\n", "no carriers for 5"),
+        ] {
+            let said = bss(text).unwrap_err().to_string();
+            assert!(said.contains(why), "{said}");
+        }
+        let text = " radio rlcmac slots 4 cs 2\n radio um virtual arfcn 871 groups 239.0.0.1 239.0.0.2\n";
+        let read = bss(text).unwrap().config;
+        let written = config::write::<gannet_ops::Bss>(&read);
+        assert_eq!(config::read::<gannet_ops::Bss>("x", &written).unwrap().config, read);
+        assert!(ms(" bearer radio um\n no bearer radio um\n").is_err(), "no way to a network");
     }
 
     #[test]

@@ -258,7 +258,7 @@ impl World {
                 (port, _) => {
                     let is_it = |link: &usize| ms::bearer_port(u16::try_from(*link).unwrap()) == port;
                     let Some(link) = (0..self.wires.len()).find(is_it) else {
-                        self.radio.as_mut().unwrap().mobiles_sent(peer, &octets);
+                        self.radio.as_mut().unwrap().hear(peer, &octets);
                         continue;
                     };
                     self.pieces += u64::from(octets[1] & FLAG_SEGMENT != 0);

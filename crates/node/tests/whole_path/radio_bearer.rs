@@ -55,7 +55,7 @@ impl RadioCell {
         Self { bss, is_cut: false, is_deaf: false, mobiles_sent: Vec::new() }
     }
 
-    pub fn mobiles_sent(&mut self, peer: Peer, octets: &[u8]) {
+    pub fn hear(&mut self, peer: Peer, octets: &[u8]) {
         assert_eq!(peer, UP);
         self.mobiles_sent.push(octets.to_vec());
     }

@@ -2,6 +2,7 @@
 //! (`docs/bearer-adaptation.md`).
 
 use super::ConfigText;
+use super::cells::{UmGroups, groups};
 use crate::config::Element;
 use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
 use core::fmt;
@@ -15,6 +16,8 @@ pub enum Link {
     Ethernet(String),
     /// UDP: of mobiles the access point's address, of an access point its own.
     Udp(SocketAddr),
+    /// Of mobiles alone: the radio, over an air that multicast groups carry. It speaks RLC/MAC, and no adaptation protocol.
+    Radio(UmGroups),
 }
 
 impl fmt::Display for Link {
@@ -22,6 +25,7 @@ impl fmt::Display for Link {
         match self {
             Self::Ethernet(device) => write!(f, "ethernet {device}"),
             Self::Udp(address) => write!(f, "udp {} {}", address.ip(), address.port()),
+            Self::Radio(UmGroups { downlink, uplink }) => write!(f, "radio um {downlink} {uplink}"),
         }
     }
 }
@@ -127,7 +131,20 @@ pub(crate) fn install<E: Element<Config: HasBearers>>(grammar: &mut Grammar<E>, 
     });
 }
 
-fn add(config: &mut BearersConfig, link: Link) {
+/// Help of the radio as a bearer.
+pub(super) const RADIO_HELP: &str = "The radio\nBy RLC/MAC over an air that multicast groups carry";
+
+/// The radio with the default groups.
+pub(super) fn radio() -> Link {
+    Link::Radio(UmGroups::default())
+}
+
+/// The radio with the groups that are said.
+pub(super) fn radio_with(args: &Args) -> Result<Link, CommandError> {
+    Ok(Link::Radio(groups(args, 0)?))
+}
+
+pub(super) fn add(config: &mut BearersConfig, link: Link) {
     if !config.links.contains(&link) {
         config.links.push(link);
     }

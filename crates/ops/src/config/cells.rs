@@ -10,7 +10,7 @@
 mod commands;
 mod tbfs;
 
-pub(crate) use commands::{install, write};
+pub(crate) use commands::{groups, install, write};
 pub use tbfs::Tbfs;
 
 use crate::config::Element;
@@ -99,6 +99,15 @@ impl CellsConfig {
                 say(format!("'{what} {base}' leaves no numbers for {} cells", cells.count));
             }
         }
+        if let Some(um) = self.radio.um {
+            if self.radio.rlcmac.is_none() {
+                say("'radio um virtual' is the air of RLC/MAC: add 'radio rlcmac slots N cs N'".to_owned());
+            }
+            if um.arfcn.saturating_add(last) > ARFCN_MAX {
+                say(format!("'arfcn {}' leaves no carriers for {} cells", um.arfcn, cells.count));
+            }
+            um.groups.problem().into_iter().for_each(|text| say(text.to_owned()));
+        }
         if u16::from(cells.rac) + areas > 255 {
             say(format!(
                 "{} cells with {} in a routing area need more than 256 routing areas",
@@ -163,6 +172,8 @@ pub struct Radio {
     pub tbfs: Tbfs,
     /// What its PCUs do.
     pub pcu: Pcu,
+    /// An air for mobiles that are elsewhere.
+    pub um: Option<VirtualUm>,
 }
 
 /// What the PCU of a cell with RLC/MAC does.
@@ -183,6 +194,47 @@ impl Default for Pcu {
         Self { t3192_ms: 500, weights: [4, 2, 1], real_time_ms: 4000, bucket_cs: 100 }
     }
 }
+
+/// Multicast groups that carry an air, by UDP port 4729.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UmGroups {
+    /// To the mobiles.
+    pub downlink: Ipv4Addr,
+    /// From the mobiles.
+    pub uplink: Ipv4Addr,
+}
+
+impl Default for UmGroups {
+    fn default() -> Self {
+        Self { downlink: Ipv4Addr::new(239, 193, 23, 1), uplink: Ipv4Addr::new(239, 193, 23, 2) }
+    }
+}
+
+impl UmGroups {
+    /// What is wrong with them.
+    #[must_use]
+    pub fn problem(&self) -> Option<&'static str> {
+        if !self.downlink.is_multicast() || !self.uplink.is_multicast() {
+            Some("the groups of the air are multicast addresses: 224.0.0.0 to 239.255.255.255")
+        } else if self.downlink == self.uplink {
+            Some("the air has two groups, downlink and uplink")
+        } else {
+            None
+        }
+    }
+}
+
+/// A virtual Um.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VirtualUm {
+    /// The carrier of the first cell; each cell has the next one.
+    pub arfcn: u16,
+    /// How it is carried.
+    pub groups: UmGroups,
+}
+
+/// The last carrier.
+const ARFCN_MAX: u16 = 1023;
 
 /// A radio with RLC/MAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -260,6 +312,7 @@ impl Default for Radio {
             rlcmac: None,
             tbfs: Tbfs::default(),
             pcu: Pcu::default(),
+            um: None,
         }
     }
 }

@@ -13,8 +13,8 @@ mod operations;
 pub use super::fleet::FilterOrder;
 pub use operations::{ContextOrder, MsOperation, Order, Preference};
 
-use super::bearers::{BearersConfig, HasBearers};
-use super::cells::{CellsConfig, HasCells};
+use super::bearers::{BearersConfig, HasBearers, Link};
+use super::cells::{CellsConfig, HasCells, UmGroups};
 use super::compression::HasCompression;
 use super::fleet::{Fleet, HasFleet, PdpType, QosRequest};
 use super::links::HasLinks;
@@ -325,6 +325,15 @@ impl Element for MobileStation {
     fn problems(config: &MsConfig) -> Vec<Problem> {
         let mut problems = Vec::new();
         let bearers = config.bearers.links.len();
+        let radios = config.bearers.links.iter().filter_map(|link| match link {
+            Link::Radio(groups) => Some(groups),
+            Link::Ethernet(_) | Link::Udp(_) => None,
+        });
+        let wrong = radios.clone().find_map(UmGroups::problem);
+        let many = (radios.count() > 1).then_some("mobiles have one radio: more than one 'bearer radio um'");
+        for text in wrong.into_iter().chain(many) {
+            problems.push(Problem::contradiction(Node::Ms, text));
+        }
         match &config.cells {
             Some(_) if bearers > 0 => {
                 let text = "mobiles have either 'cells' of their own or bearers to access points";

@@ -22,6 +22,8 @@ use gannet_wire::id::Tlli;
 use gannet_wire::rlcmac::coding::{BLOCK_MAX, CodingScheme};
 use std::collections::VecDeque;
 
+/// The level at which mobiles are received.
+const LEVEL_DBM: i8 = -50;
 /// Blocks that may wait for their end: more than a cell has on the air.
 const HEARD_MAX: usize = 64;
 
@@ -339,7 +341,7 @@ fn send(
         channel,
         slot,
         frame_number: frame_number(frame),
-        level_dbm: 0,
+        level_dbm: LEVEL_DBM,
         octets,
     };
     match transmission.to_frame(cx.frames) {

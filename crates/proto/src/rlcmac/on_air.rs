@@ -19,6 +19,9 @@ use gannet_wire::{DecodeError, DecodeErrorKind};
 /// Octets of the longest transmission, its header included.
 pub const TRANSMISSION_MAX: usize = HEADER_LEN + BLOCK_MAX;
 
+/// What is sent is received well: a BTS of others throws away bursts that it takes for noise.
+const SNR_DB: i8 = 63;
+
 /// Logical channels that a cell and its mobiles use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Logical {
@@ -99,6 +102,7 @@ impl<'a> Transmission<'a> {
             timeslot: self.slot,
             arfcn: self.arfcn,
             signal_dbm: self.level_dbm,
+            snr_db: SNR_DB,
             frame_number: self.frame_number,
             ..Header::um(channel, self.is_uplink)
         };

@@ -2,8 +2,9 @@
 
 use crate::Case;
 use gannet_wire::gsmtap::Channel;
-use gannet_wire::id::{PTmsi, Tlli};
+use gannet_wire::id::{PTmsi, Plmn, Rai, Tlli};
 use gannet_wire::l3::ie::Octets;
+use gannet_wire::rlcmac::bcch::{RachParameters, SystemInformation3};
 use gannet_wire::rlcmac::cell::{
     AccessBurst, AccessThreshold, BcchChangeMark, Broadcast, BsCvMax, CellAccess, CellInformation,
     CellOptions, CellPowerControl, ChangeField, DrxTimerCode, NetworkMode, PacketSystemInformation13, Pan,
@@ -565,7 +566,18 @@ pub fn system_information() -> Vec<Case> {
              control_ack_type=1 bs_cv_max=9 pan_dec=1 pan_inc=2 pan_max=5 alpha=7 t_avg_w=21 t_avg_t=11 \
              pc_meas_chan=1 n_avg_i=6",
     );
-    vec![packet, block]
+    let rach = RachParameters { max_retrans: 2, tx_integer: 20, is_barred: false, barred_classes: 0x0400 };
+    let rai = Rai { plmn: Plmn::new(262, 42, false), lac: 0x1007, rac: 3 };
+    let third = Case::new(
+        "gsm_a.rr",
+        Channel::Bcch,
+        false,
+        &SystemInformation3::new(rai, 0x1234, rach).emit().unwrap(),
+        "l2_pseudo_len=18 /gsm_a.dtap.msg_rr_type=0x1b /gsm_a.bssmap.cell_ci=0x1234 /gsm_a.lac=0x1007 /e212.lai.mcc=262 \
+             /e212.lai.mnc=42 ccch_conf=0 max_retrans=1 tx_integer=12 cell_barr_access=0 acc=0x0400 gprs_indicator=1 \
+             gprs_ra_colour=0 si13_position=0",
+    );
+    vec![packet, block, third]
 }
 
 pub fn messages() -> Vec<Case> {

@@ -20,7 +20,7 @@ Commands:
   modify CONTEXT delay-class N    ask for another quality of service
   modify CONTEXT precedence N (protocol|source-port|destination-port) N
                                   other packets belong to a secondary context
-  prefer ethernet DEVICE | prefer udp ADDRESS PORT | prefer cell MCC MNC LAC RAC CI
+  prefer ethernet DEVICE | prefer udp ADDRESS PORT | prefer radio um | prefer cell MCC MNC LAC RAC CI
                                   access points of this bearer, or of this cell, come first
   prefer configured               the order of the configuration's lines 'cell'
   status                          the state of the mobile, or of all

@@ -260,6 +260,38 @@ impl Radio for VirtualUm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_wire::rlcmac::coding::CodingScheme;
+
+    fn config() -> VirtualUmConfig {
+        let rlcmac = RlcMacConfig::new(NetworkConfig::new(0b1111_0000, CodingScheme::Cs2));
+        VirtualUmConfig { rlcmac, arfcn: 871, downlink: Peer::Link }
+    }
+
+    #[test]
+    fn a_slot_has_two_names_and_the_oldest_slot_gives_way() {
+        let mut radio = VirtualUm::new(&config(), [(CellId::default(), 50_000)], 2).unwrap();
+        let mut slot = |at: u64, tlli: u32| radio.slot_of(Instant(at), Tlli(tlli));
+        assert_eq!([slot(1, 10), slot(2, 20), slot(3, 10), slot(4, 20)], [0, 1, 0, 1]);
+        assert_eq!(
+            [slot(5, 30), slot(6, 20), slot(7, 10)],
+            [0, 1, 0],
+            "10 is somebody new, as 30 is the oldest"
+        );
+        radio.name(1, Tlli(21));
+        assert_eq!([radio.slot_of(Instant(8), Tlli(20)), radio.slot_of(Instant(9), Tlli(21))], [1, 1]);
+        radio.name(1, Tlli(22));
+        let mut names: Vec<u32> = radio.by_tlli.keys().map(|tlli| tlli.0).collect();
+        names.sort_unstable();
+        assert_eq!(names, [10, 21, 22]);
+    }
+
+    #[test]
+    fn a_cell_that_cannot_broadcast_its_timers_is_none() {
+        let mut wrong = config();
+        wrong.rlcmac.options.t3192 = Duration::from_millis(77);
+        assert!(VirtualUm::new(&wrong, [(CellId::default(), 50_000)], 2).is_none());
+        assert!(VirtualUm::new(&config(), [(CellId::default(), 50_000)], 2).is_some());
+    }
 
     #[test]
     fn levels_are_those_of_the_channel() {

@@ -1,6 +1,6 @@
 //! The commands of cells, and how they are written.
 
-use super::{CellsConfig, GbDialect, HasCells, Pcu, RlcMac, set, tbfs};
+use super::{CellsConfig, GbDialect, HasCells, Pcu, RlcMac, UmGroups, VirtualUm, set, tbfs};
 use crate::config::{ConfigText, Element};
 use crate::grammar::{Args, CommandError, Grammar, Node};
 use gannet_wire::rlcmac::coding::CodingScheme;
@@ -51,6 +51,9 @@ fn write_cells(config: &CellsConfig, text: &mut ConfigText) {
     }
     tbfs::write(&radio.tbfs, text);
     write_pcu(&radio.pcu, text);
+    if let Some(VirtualUm { arfcn, groups: UmGroups { downlink, uplink } }) = radio.um {
+        text.line(format_args!("radio um virtual arfcn {arfcn} groups {downlink} {uplink}"));
+    }
     text.line(format_args!("flow-control cell bmax {}", radio.cell_bmax_octets));
     text.line(format_args!(
         "flow-control ms bmax {} rate {}",
@@ -219,6 +222,7 @@ fn install_radio<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: N
         install_rlcmac(grammar, node);
         tbfs::install(grammar, node);
         install_pcu(grammar, node);
+        install_um(grammar, node);
     }
     let flow = "What the BSS tells the SGSN";
     set(
@@ -296,6 +300,35 @@ fn install_pcu<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: Nod
     let help = "What the BSS tells the SGSN\nWith RLC/MAC: how long LL-PDUs wait in a bucket; Bmax is what is drained in that time\nHundredths of a second";
     set(grammar, node, "flow-control bucket-time <1-65534>", help, |edit| {
         edit.config.cells_mut().radio.pcu.bucket_cs = edit.args.value(0)?;
+        Ok(())
+    });
+}
+
+/// Help of the groups of an air.
+const GROUPS_HELP: &str =
+    "Multicast groups that carry it, by UDP port 4729\nTo the mobiles\nFrom the mobiles";
+
+/// Two groups, from this argument on.
+pub(crate) fn groups(args: &Args, first: usize) -> Result<UmGroups, CommandError> {
+    Ok(UmGroups { downlink: args.value(first)?, uplink: args.value(first + 1)? })
+}
+
+fn install_um<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: Node) {
+    let um = "The radio of one cell\nThe air of RLC/MAC\nGSMTAP over UDP, for mobiles that are elsewhere: this process has none";
+    let help = format!("{um}\nThe carrier of the first cell; the next ones follow\nARFCN");
+    set(grammar, node, "radio um virtual arfcn <0-1023>", &help, |edit| {
+        let um = VirtualUm { arfcn: edit.args.value(0)?, groups: UmGroups::default() };
+        edit.config.cells_mut().radio.um = Some(um);
+        Ok(())
+    });
+    let help = format!("{help}\n{GROUPS_HELP}");
+    set(grammar, node, "radio um virtual arfcn <0-1023> groups A.B.C.D A.B.C.D", &help, |edit| {
+        let um = VirtualUm { arfcn: edit.args.value(0)?, groups: groups(edit.args, 1)? };
+        edit.config.cells_mut().radio.um = Some(um);
+        Ok(())
+    });
+    set(grammar, node, "no radio um virtual", &format!("Take back\n{um}"), |edit| {
+        edit.config.cells_mut().radio.um = None;
         Ok(())
     });
 }

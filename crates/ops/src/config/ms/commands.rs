@@ -1,6 +1,7 @@
 //! The commands of a mobile station as a whole, and how its configuration is written.
 
 use super::{ContextConfig, CtlConfig, Hysteresis, MobileStation, MsConfig, contexts};
+use crate::config::bearers::Link;
 use crate::config::{ConfigText, bearers, cells, fleet};
 use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
 use gannet_wire::id::{CellId, Nsapi, Plmn, Rai};
@@ -50,6 +51,7 @@ pub(super) fn install(grammar: &mut Grammar<MobileStation>) {
     });
     cells::install(grammar, Node::MsCells);
     bearers::install(grammar, Node::Ms);
+    install_radio(grammar);
     install_choice(grammar);
     let context =
         "A PDP context of every mobile\nIts name, with which its devices begin where nothing else is said";
@@ -72,6 +74,25 @@ pub(super) fn install(grammar: &mut Grammar<MobileStation>) {
     set(grammar, "no context NAME", "Take back\nA PDP context of every mobile\nIts name", |edit| {
         let name = edit.args.text(0);
         edit.config.contexts.retain(|context| context.name != name);
+        Ok(())
+    });
+}
+
+/// The radio as a bearer.
+fn install_radio(grammar: &mut Grammar<MobileStation>) {
+    let help = format!("Links by which mobiles and access points reach each other\n{}", bearers::RADIO_HELP);
+    let with = format!("{help}\nThe multicast group to the mobiles\nThat from the mobiles");
+    set(grammar, "bearer radio um", &help, |edit| {
+        bearers::add(&mut edit.config.bearers, bearers::radio());
+        Ok(())
+    });
+    set(grammar, "bearer radio um A.B.C.D A.B.C.D", &with, |edit| {
+        let link = bearers::radio_with(edit.args)?;
+        bearers::add(&mut edit.config.bearers, link);
+        Ok(())
+    });
+    set(grammar, "no bearer radio um", &format!("Take back\n{help}"), |edit| {
+        edit.config.bearers.links.retain(|link| !matches!(link, Link::Radio(_)));
         Ok(())
     });
 }

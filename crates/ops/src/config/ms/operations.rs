@@ -121,6 +121,13 @@ fn install_preference(grammar: &mut Grammar<MobileStation>) {
     add("bearer prefer udp (A.B.C.D|X:X::X:X) <1-65535>", udp, |args| {
         Ok(MsOperation::Prefer(Preference::Link(bearers::udp(args)?)))
     });
+    add("bearer prefer radio um", bearers::RADIO_HELP, |_| {
+        Ok(MsOperation::Prefer(Preference::Link(bearers::radio())))
+    });
+    let radio = format!("{}\nThe multicast group to the mobiles\nThat from the mobiles", bearers::RADIO_HELP);
+    add("bearer prefer radio um A.B.C.D A.B.C.D", &radio, |args| {
+        Ok(MsOperation::Prefer(Preference::Link(bearers::radio_with(args)?)))
+    });
     let cell = "That of a cell\nMobile country code\nMobile network code; three digits are another code than two\nLocation area code\nRouting area code\nCell identity";
     add("bearer prefer cell <0-999> <0-999> <0-65535> <0-255> <0-65535>", cell, |args| {
         Ok(MsOperation::Prefer(Preference::Cell(cell_of(args)?)))
