@@ -20,8 +20,7 @@ fn profile(round_trip: Duration) -> LinkProfile {
 /// A transfer with a full window, over a bearer with this round trip.
 fn transfer(round_trip: Duration) -> Pair {
     let terms = terms(Options::default(), windows(255, 0));
-    let mut pair =
-        Pair::new(1, Duration(round_trip.0 / 2), Badness::default(), Ciphering::NONE, &terms);
+    let mut pair = Pair::new(1, Duration(round_trip.0 / 2), Badness::default(), Ciphering::NONE, &terms);
     pair.set_profile(profile(round_trip));
     pair.sgsn.length = |_| 1485;
     pair.sgsn.offered = UNITS;
