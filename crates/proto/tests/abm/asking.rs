@@ -11,6 +11,8 @@ const EACH: Duration = Duration::from_millis(100);
 const LATENCY: Duration = Duration::from_millis(5);
 /// A quarter of T200 of SAPI 3.
 const WITHIN: Duration = Duration::from_millis(1250);
+/// An answer waits so long at most for an I frame that takes it along.
+const ANSWERED_WITHIN: Duration = Duration::from_millis(2);
 /// k, and what is given until the path counts as intact.
 const K: u8 = 16;
 const ENOUGH: u32 = 40;
@@ -60,7 +62,7 @@ fn where_nothing_is_lost_half_a_window_shares_an_acknowledgement() {
         give(&mut pair, 1, EACH);
         let carried = pair.up.carried;
         assert_eq!(give(&mut pair, 161, each), asked, "{each:?}");
-        pair.pass(LATENCY * 2);
+        pair.pass(LATENCY * 2 + ANSWERED_WITHIN);
         assert_eq!(pair.up.carried - carried, u64::from(asked), "S frames of the mobile");
         assert_eq!(pair.sgsn.llc.abm(SAPI).unwrap().retransmissions(), 0);
     }
@@ -206,6 +208,39 @@ fn an_answer_that_does_not_come_is_no_frame_that_is_lost() {
     pair.down.is_cut = false;
     let asked = give(&mut pair, 161, each);
     assert!((32..50).contains(&asked), "each for a while: {asked}");
+}
+
+/// Requests and answers as of an application: what is sent back takes the acknowledgement along.
+#[test]
+fn an_answer_takes_the_acknowledgement_along() {
+    let mut pair = pair(Options::default());
+    pair.ms.length = |_| 60;
+    for _ in 0..50 {
+        let carried = pair.up.carried;
+        pair.sgsn.offered += 1;
+        pair.sgsn.drain();
+        pair.pass(LATENCY);
+        assert_eq!((pair.ms.arrived, pair.up.carried), (pair.sgsn.offered, carried), "it is waited with");
+        pair.pass(Duration::from_millis(1));
+        pair.ms.offered += 1;
+        pair.ms.drain();
+        pair.pass(LATENCY);
+        assert_eq!(pair.sgsn.confirmed, pair.sgsn.offered);
+        pair.pass(EACH);
+        assert_eq!(pair.up.carried - carried, 1, "no S frame besides");
+    }
+    pair.pass(WITHIN * 2);
+    assert!(pair.is_done());
+    // Where nothing is sent back it goes alone, and where more comes than half a window it does not wait.
+    let carried = pair.up.carried;
+    give(&mut pair, 1, LATENCY * 2 + ANSWERED_WITHIN);
+    assert_eq!((pair.up.carried - carried, pair.is_done()), (1, true));
+    pair.pass(WITHIN * 2);
+    let carried = pair.up.carried;
+    pair.sgsn.offered += u32::from(K) / 2 + 1;
+    pair.sgsn.drain();
+    pair.pass(LATENCY + Duration::from_millis(1));
+    assert_eq!(pair.up.carried - carried, 1);
 }
 
 #[test]

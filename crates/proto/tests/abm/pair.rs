@@ -108,6 +108,12 @@ impl End {
         self.drain();
     }
 
+    /// So much later that an answer does not wait for an I frame any more.
+    pub fn answer(&mut self) {
+        self.around.now += Duration::from_millis(2);
+        self.wake();
+    }
+
     pub fn wake(&mut self) {
         while let Some(LLC) = self.around.timers.pop_due(self.around.now) {
             self.llc.wake(&mut self.around.context(), None, &mut self.out);

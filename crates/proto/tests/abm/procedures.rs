@@ -240,6 +240,7 @@ fn in_go_back_n_t201_stays_as_long_as_it_has_become_until_a_round_trip_is_measur
         }
         // All of them were late: the first, that was sent again, says nothing of how long they take.
         ms.receive(&first[0]);
+        ms.answer();
         sgsn.receive(&ms.sent.remove(0));
         let by = if retransmission == Retransmission::GoBackN { 4 } else { 1 };
         assert_eq!((sgsn.confirmed, is_about(t201(sgsn), at_first * by)), (1, true), "{retransmission:?}");
@@ -249,6 +250,7 @@ fn in_go_back_n_t201_stays_as_long_as_it_has_become_until_a_round_trip_is_measur
         sgsn.drain();
         sgsn.around.now += Duration::from_millis(100);
         std::mem::take(&mut sgsn.sent).iter().for_each(|pdu| ms.receive(pdu));
+        ms.answer();
         ms.sent.drain(..).for_each(|pdu| sgsn.receive(&pdu));
         assert_eq!(sgsn.confirmed, 9);
         sgsn.offered = 10;

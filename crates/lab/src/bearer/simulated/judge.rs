@@ -1,7 +1,7 @@
 //! What it comes to.
 
 use super::super::line::Kind;
-use super::{Carried, Changed, FITTING, LOSSY, Lossy, Trip};
+use super::{Answered, Carried, Changed, FITTING, LOSSY, Lossy, Trip};
 use crate::figure::{Curve, Figure, Panel, Point, Scale, Style};
 use crate::report::{Verdict, at_least, at_most, greatest, least};
 use gannet_machine::time::Duration;
@@ -20,20 +20,12 @@ fn row(name: String, means: &str, ours: String, (goal, holds): (String, Option<b
 }
 
 /// The claims of the parameters that fit.
-pub(super) fn verdicts(carried: &[Carried], lossy: &[Lossy], changes: &[Changed]) -> Vec<Verdict> {
-    let mut rows = Vec::new();
-    for (kind, goal) in LEAST {
-        let Some(of) = carried.iter().find(|of| of.kind == kind && of.parameters == FITTING.name) else {
-            continue;
-        };
-        let part = of.mbps / of.plain_mbps;
-        rows.push(row(
-            format!("acknowledged mode on {}", kind.name()),
-            "Payload of full segments in acknowledged mode, as a part of that of full packets on the plain bearer, one after the other.",
-            format!("{part:.3}: {:.1} of {:.1} Mbit/s", of.mbps, of.plain_mbps),
-            (format!(">= {goal}"), at_least(part, goal)),
-        ));
-    }
+pub(super) fn verdicts(
+    (carried, answered): (&[Carried], &[Answered]),
+    lossy: &[Lossy],
+    changes: &[Changed],
+) -> Vec<Verdict> {
+    let mut rows = of_goodput(carried, answered);
     let [(ours, ..), ..] = LOSSY;
     let of = |round_trip, loss: f64| {
         lossy
@@ -85,6 +77,34 @@ pub(super) fn verdicts(carried: &[Carried], lossy: &[Lossy], changes: &[Changed]
         format!("{worst:.3}"),
         (">= 0.97".to_owned(), at_least(worst, 0.97)),
     ));
+    rows
+}
+
+/// The same without loss.
+fn of_goodput(carried: &[Carried], answered: &[Answered]) -> Vec<Verdict> {
+    let mut rows = Vec::new();
+    for (kind, goal) in LEAST {
+        let Some(of) = carried.iter().find(|of| of.kind == kind && of.parameters == FITTING.name) else {
+            continue;
+        };
+        let part = of.mbps / of.plain_mbps;
+        rows.push(row(
+            format!("acknowledged mode on {}", kind.name()),
+            "Payload of full segments in acknowledged mode, as a part of that of full packets on the plain bearer, one after the other.",
+            format!("{part:.3}: {:.1} of {:.1} Mbit/s", of.mbps, of.plain_mbps),
+            (format!(">= {goal}"), at_least(part, goal)),
+        ));
+    }
+    for of in answered {
+        let goal = LEAST.iter().find(|(kind, _)| *kind == of.kind).map_or(0.0, |(_, goal)| *goal);
+        let part = of.mbps / of.plain_mbps;
+        rows.push(row(
+            format!("the same with answers on {}, {}", of.kind.name(), of.way()),
+            "Payload where the other end answers each second unit with 52 octets, as a part of that of the plain bearer with the same answers.",
+            format!("{part:.3}: {:.2} of {:.2} Mbit/s, {:.2} frames a unit", of.mbps, of.plain_mbps, of.frames),
+            (format!(">= {goal}"), at_least(part, goal)),
+        ));
+    }
     rows
 }
 

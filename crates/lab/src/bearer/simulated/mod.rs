@@ -14,6 +14,7 @@ use super::line::{Conditions, Kind};
 use crate::report::{Cell, Options, Report, Size};
 use gannet_machine::time::{Duration, Instant};
 use gannet_proto::llc::abm::{Options as AbmOptions, Retransmission, Timing};
+use gannet_wire::sndcp::DATA_FIRST_LEN;
 use line::Line;
 use path::{MOBILE, NETWORK, Path, Settings};
 use serde_json::{Value, json};
@@ -138,14 +139,16 @@ pub fn run(options: &Options) -> Result<Report, String> {
     );
     let trips = round_trips()?;
     let carried = throughput(&plan, options.seed)?;
+    let answered = answered(&plan, options.seed)?;
     let lossy = loss(&plan, options.seed)?;
     let changes = changes(options.seed)?;
     let numbers = sequence::numbers(options.seed)?;
-    report.verdicts = judge::verdicts(&carried, &lossy, &changes);
+    report.verdicts = judge::verdicts((&carried, &answered), &lossy, &changes);
     report.remarks = vec![judge::table_of_trips(&trips), judge::table_of_loss(&lossy)];
     report.figures = vec![judge::drawing(&lossy), sequence::drawing(&numbers)];
     report.cells = trips.iter().map(Trip::cell).collect();
     report.cells.extend(carried.iter().map(Carried::cell));
+    report.cells.extend(answered.iter().map(Answered::cell));
     report.cells.extend(lossy.iter().map(Lossy::cell));
     report.cells.extend(changes.iter().map(Changed::cell));
     report.cells.extend(numbers.iter().map(sequence::Numbers::cell));
@@ -273,6 +276,62 @@ fn throughput(plan: &Plan, seed: u64) -> Result<Vec<Carried>, String> {
             let (mbps, _) = goodput(kind, conditions, set.settings, plan)?;
             let plain_mbps = packets::plain_mbps(kind);
             all.push(Carried { kind, parameters: set.name, mbps, plain_mbps });
+        }
+    }
+    Ok(all)
+}
+
+/// What a source carried where the other end answers each second unit.
+#[derive(Debug)]
+struct Answered {
+    kind: Kind,
+    /// From the mobile.
+    is_up: bool,
+    mbps: f64,
+    /// What full packets of 1500 octets carry there with the same answers.
+    plain_mbps: f64,
+    /// Frames of both directions for each unit of the source.
+    frames: f64,
+}
+
+impl Answered {
+    const fn way(&self) -> &'static str {
+        if self.is_up { "uplink" } else { "downlink" }
+    }
+
+    fn cell(&self) -> Cell {
+        let axis = [("bearer", json!(self.kind.name())), ("direction", json!(self.way()))];
+        let metrics = vec![
+            ("goodput_mbps", json!(rounded(self.mbps))),
+            ("plain_mbps", json!(rounded(self.plain_mbps))),
+            ("part_of_plain", json!(rounded(self.mbps / self.plain_mbps))),
+            ("frames_per_unit", json!(rounded(self.frames))),
+        ];
+        cell("throughput with answers", axis, metrics)
+    }
+}
+
+/// Units of the source from an end, and an answer to each second: what TCP does, without its window.
+fn answered(plan: &Plan, seed: u64) -> Result<Vec<Answered>, String> {
+    let mut all = Vec::new();
+    for kind in KINDS {
+        for end in [MOBILE, NETWORK] {
+            let conditions = Conditions { seed, ..Conditions::NONE };
+            let mut path = Path::new(Line::new(kind, conditions), FITTING.settings, seed)?;
+            path.answers(1 - end, packets::ANSWER + DATA_FIRST_LEN);
+            path.has_always(end, N201_I.into())?;
+            path.run_until(path.now() + plan.settles)?;
+            let (from, before) = (path.arrivals.len(), path.frames());
+            path.run_until(path.now() + plan.counts)?;
+            #[expect(clippy::cast_precision_loss, reason = "frames of some seconds")]
+            let (units, frames) = ((path.arrivals.len() - from) as f64, (path.frames() - before) as f64);
+            all.push(Answered {
+                kind,
+                is_up: end == MOBILE,
+                mbps: units * packets::PAYLOAD * 8.0 / 1e6 / plan.counts.as_secs_f64(),
+                plain_mbps: packets::plain_answered_mbps(kind, end, packets::ANSWER),
+                frames: frames / units.max(1.0),
+            });
         }
     }
     Ok(all)

@@ -12,6 +12,8 @@ const ICMP: usize = 8;
 const UI: usize = 1 + 2 + 3;
 /// Octets of payload of a full segment through GPRS: a packet of 1482 octets less IPv4, TCP and time stamps.
 pub const PAYLOAD: f64 = 1482.0 - 52.0;
+/// An acknowledgement of TCP: headers of IPv4 and TCP, and time stamps.
+pub const ANSWER: usize = 52;
 /// Octets of the line that it takes: SNDCP, LLC, adaptation, Ethernet and what that adds.
 pub const OF_LINE: f64 = 1482.0 + 3.0 + 7.0 + 8.0 + 14.0 + 24.0;
 
@@ -85,6 +87,33 @@ pub fn plain_mbps(kind: Kind) -> f64 {
         }
     }
     f64::from(PACKETS - left) * (1500.0 - 52.0) * 8.0 / 1e6 / now.since(Instant::ZERO).as_secs_f64()
+}
+
+/// Packets that the source of [`plain_answered_mbps`] keeps on their way.
+const ON_THE_WAY: u32 = 64;
+
+/// The same where an end sends, and the other answers each second packet with one of `answer` octets, as TCP does.
+pub fn plain_answered_mbps(kind: Kind, end: usize, answer: usize) -> f64 {
+    const PACKETS: u32 = 2000;
+    let mut line = Line::new(kind, Conditions::NONE);
+    let (mut now, mut arrived) = (Instant::ZERO, 0);
+    (0..ON_THE_WAY).for_each(|_| line.send_packet(end, now, 1500));
+    while arrived < PACKETS
+        && let Some(next) = line.next()
+    {
+        now = now.max(next);
+        while let Some((at, _)) = line.deliver(now) {
+            if at == end {
+                continue;
+            }
+            arrived += 1;
+            line.send_packet(end, now, 1500);
+            if arrived % 2 == 0 {
+                line.send_packet(at, now, answer);
+            }
+        }
+    }
+    f64::from(arrived) * (1500.0 - 52.0) * 8.0 / 1e6 / now.since(Instant::ZERO).as_secs_f64()
 }
 
 #[cfg(test)]

@@ -51,11 +51,17 @@ pub struct Path {
     before: Option<Line>,
     ends: [End; 2],
     settings: Settings,
+    /// All that have gone over the bearer.
+    frames: u64,
     /// From each end.
     flows: [Flow; 2],
     /// Octets of the units of a source that always has something, by the end that has it.
     greedy: [Option<usize>; 2],
-    /// When units arrived at the mobile.
+    /// Octets of the units with which an end answers each second that arrives, as TCP does.
+    answers: [Option<usize>; 2],
+    /// Answers that are due at each end.
+    due: [u32; 2],
+    /// When units arrived from an end that always has something.
     pub arrivals: Vec<Instant>,
     /// I frames of the network, as it sends them and learns of them.
     pub numbers: Sequence,
@@ -79,8 +85,11 @@ impl Path {
             before: None,
             ends,
             settings,
+            frames: 0,
             flows: [Flow::default(); 2],
             greedy: [None; 2],
+            answers: [None; 2],
+            due: [0; 2],
             arrivals: Vec::new(),
             numbers: Sequence::of_frames(),
             now: Instant::ZERO,
@@ -113,6 +122,13 @@ impl Path {
             *greedy = Some(octets);
         }
         self.settle()
+    }
+
+    /// From now on an end answers each second unit with one of so many octets.
+    pub fn answers(&mut self, end: usize, octets: usize) {
+        if let Some(answers) = self.answers.get_mut(end) {
+            *answers = Some(octets);
+        }
     }
 
     /// Goes on until then.
@@ -151,6 +167,11 @@ impl Path {
             before.cut();
         }
         self.before = Some(before);
+    }
+
+    /// I frames and S frames that have gone over the bearer, with all others, so far.
+    pub const fn frames(&self) -> u64 {
+        self.frames
     }
 
     /// I frames that the network has sent more than once.
@@ -201,6 +222,7 @@ impl Path {
                 }
             }
             for place in [MOBILE, NETWORK] {
+                self.give_answers(place)?;
                 while let Some(octets) = self.greedy.get(place).copied().flatten()
                     && self.is_established
                     && self.ends.get(place).is_some_and(End::has_room)
@@ -215,6 +237,20 @@ impl Path {
             }
         }
         self.ends.iter_mut().for_each(End::arm);
+        Ok(())
+    }
+
+    /// Gives the answers that are due at an end, as far as there is room.
+    fn give_answers(&mut self, place: usize) -> Result<(), String> {
+        while let Some(octets) = self.answers.get(place).copied().flatten()
+            && self.due.get(place).is_some_and(|due| *due > 0)
+            && self.ends.get(place).is_some_and(End::has_room)
+            && self.give(place, octets)?
+        {
+            if let Some(due) = self.due.get_mut(place) {
+                *due -= 1;
+            }
+        }
         Ok(())
     }
 
@@ -238,6 +274,7 @@ impl Path {
                 if place == NETWORK {
                     self.numbers.ll_pdu(self.now, &frame, true);
                 }
+                self.frames += 1;
                 self.line.send(place, self.now, frame.to_vec());
             }
             LlcOutput::DataConfirm { confirmed, .. } if confirmed.reference == flow.confirmed => {
@@ -286,7 +323,10 @@ impl Path {
         let number = unit.first_chunk().map(|octets| u32::from_be_bytes(*octets));
         if number == Some(flow.arrived) {
             flow.arrived += 1;
-            if from == NETWORK {
+            if let Some(due) = self.due.get_mut(1 - from) {
+                *due += u32::from(flow.arrived.is_multiple_of(2));
+            }
+            if self.greedy.get(from).is_some_and(Option::is_some) {
                 self.arrivals.push(self.now);
             }
             return Ok(());

@@ -196,6 +196,7 @@ impl Abm {
 
     /// To be called at [`Abm::next_wake`]; earlier it does nothing.
     pub fn wake(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
+        self.acknowledge_owed(cx, link, out);
         if cx.now < self.expires {
             return;
         }

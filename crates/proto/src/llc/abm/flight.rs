@@ -2,8 +2,8 @@
 //!
 //! What is sent beyond what the path holds waits in a queue before its narrowest part, and what is sent again waits behind all
 //! of it. The window meanwhile stands at what is missing; where it closes before that has come, the path runs empty. So
-//! as soon as frames are lost, and the round trip shows a queue, no more are let out than fill the path twice: as many as make
-//! it twice the shortest round trip. Where nothing is lost, or nothing waits, the window alone counts.
+//! as soon as frames are lost, and the round trip shows a queue, no more are let out than fill the path and a quarter: as many as make
+//! the round trip a quarter longer than the shortest. Where nothing is lost, or nothing waits, the window alone counts.
 
 use super::acknowledge::is_after;
 use super::round_trip::RoundTrip;
@@ -21,7 +21,12 @@ const MEASUREMENTS_OF_A_SHORTEST: u8 = 250;
 /// Measurements of which the least is the new shortest; an acknowledgement that was lost makes one of them too long.
 const SAMPLES: u8 = 2;
 /// What is let out meanwhile, as a part of the limit: less than the path holds, so that nothing waits.
-const MEASURING_PART: u8 = 3;
+const MEASURING_PART: u8 = 2;
+/// Less than this part of k is little.
+const LITTLE_OF_K: u8 = 8;
+/// How long the round trip may be beside the shortest: a frame that is lost twice has then come before 255 others fill the window.
+const FILLED: u64 = 5;
+const FILLED_OF: u64 = 4;
 
 /// The limit, and how it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,14 +83,15 @@ impl Flight {
             return;
         }
         let before = self.most.min(k);
-        let wanted = Self::twice_the_path(before, shortest, took).max(LEAST).max(k / LEAST_OF_K);
+        let wanted = Self::filling(before, shortest, took).max(LEAST).max(k / LEAST_OF_K);
         match wanted.cmp(&before) {
             Ordering::Less if self.is_lossy => self.set(wanted, last),
             Ordering::Less => {}
             Ordering::Equal => self.is_lossy = false,
             Ordering::Greater => self.set(wanted, last),
         }
-        if self.most < k {
+        // Little below k there is little to be gained, and each time of finding out costs half of the flight.
+        if self.most < k - k / LITTLE_OF_K {
             self.measurements += 1;
             if self.measurements == MEASUREMENTS_OF_A_SHORTEST {
                 (self.measurements, self.samples, self.since) = (0, SAMPLES, last);
@@ -93,11 +99,11 @@ impl Flight {
         }
     }
 
-    /// Where `flight` frames take `took`, those that would take twice the shortest round trip; at most twice as many.
-    fn twice_the_path(flight: u8, shortest: Duration, took: Duration) -> u8 {
+    /// Where `flight` frames take `took`, those that would take a quarter more than the shortest round trip.
+    fn filling(flight: u8, shortest: Duration, took: Duration) -> u8 {
         let flight = u64::from(flight);
         let (Duration(shortest), Duration(took)) = (shortest, took);
-        let wanted = flight.saturating_mul(2).saturating_mul(shortest) / took.max(1);
+        let wanted = (flight * FILLED).saturating_mul(shortest) / took.max(1) / FILLED_OF;
         u8::try_from(wanted.min(flight * 2)).unwrap_or(u8::MAX)
     }
 
@@ -139,7 +145,7 @@ mod tests {
         let (mut flight, mut trip) = (Flight::default(), trip());
         flight.lost();
         flight.measured((1, 1), took(flight, SHORTEST), u8::MAX, &mut trip);
-        assert_eq!(flight.most(), 63, "a quarter of k; twice the path is 56");
+        assert_eq!(flight.most(), 63, "a quarter of k; the path and a quarter are 35");
         flight.measured((1, 9), Duration::from_secs(60), u8::MAX, &mut trip);
         assert_eq!(flight.most(), 63, "of a frame that was sent before");
         let mut flight = Flight::default();
@@ -154,9 +160,9 @@ mod tests {
         flight.lost();
         flight.measured((1, 1), Duration::from_secs(7), u8::MAX, &mut trip);
         flight.measured((2, 2), SHORTEST, u8::MAX, &mut trip);
-        assert_eq!(flight.most(), 126);
-        flight.measured((3, 3), SHORTEST * 2, u8::MAX, &mut trip);
-        assert_eq!(flight.most(), 126, "as it should be");
+        assert_eq!(flight.most(), 78);
+        flight.measured((3, 3), SHORTEST * 5, u8::MAX, &mut trip);
+        assert_eq!(flight.most(), 78, "nothing is lost");
     }
 
     #[test]
@@ -168,6 +174,6 @@ mod tests {
             flight.measured((order, order), took(flight, longer), u8::MAX, &mut trip);
         }
         assert_eq!(trip.shortest(), Some(longer));
-        assert!(flight.most() > 200, "{flight:?}");
+        assert!(flight.most() > 120, "112 fill it: {flight:?}");
     }
 }

@@ -13,7 +13,7 @@
 //!   go-back-N as well where it was measured: it may be shorter than the queue in which the rest still waits. A fixed one is not.
 //!   Where that one alone is then confirmed, two more are sent again, then four, until all are, or it shows that they were late.
 //! * **Acknowledgements** are asked for (A bit) by the first frame while no request is out, by each half window, but at least
-//!   each sixteenth frame, and by the frame that closes it; and by an S frame, once, where what was sent last did not ask. Where
+//!   each sixteenth frame, and by the frame that closes it unless one shortly before did; and by an S frame, once, where what was sent last did not ask. Where
 //!   frames follow each other and many have arrived since one was lost (with [`Timing::Adaptive`] and
 //!   [`Retransmission::Selective`]), the first need not ask, half a window need not where at the rate of its frames the rest lasts
 //!   for longer than the answer takes, up to 32 of them, and the S frame waits a part of T200 for the next that asks, which one does behind
@@ -21,7 +21,9 @@
 //!   frame costs both ends, and the radio path, more than the frame. A gap shows itself at once all the same; only what is lost
 //!   last is found out that much later.
 //!   They are sent where they are asked for, where a gap opens and where it closes, with the next
-//!   I frame if one can go at once.
+//!   I frame if one can go at once. With [`Timing::Adaptive`] and [`Retransmission::Selective`] the answer to an I frame waits 1.6 ms for
+//!   one: mostly the layers above answer what has come. It does not wait while a frame is missing, where half a window has come since the
+//!   last, and where the frame had come before.
 //! * **T201** is T200, or what the measured round trips suggest, or a chosen time, at most T200 ([`Timing`]). Round trips of frames that
 //!   were sent twice are not measured, and a T201 that has run out stays twice as long until one of a frame sent once is. A measured
 //!   one is 2 ms longer than the round trip at least, and ends at a whole millisecond, so that many links are woken together.
@@ -366,8 +368,11 @@ pub struct Abm {
     is_following: bool,
     /// I frames that were acknowledged since one was lost, up to [`transmit::INTACT`].
     intact: u8,
-    /// An acknowledgement is to be sent.
-    is_owed: bool,
+    /// When an acknowledgement is to be sent in an S frame, unless an I frame takes it along before.
+    owed_at: Instant,
+    /// OC-I-rx + V(R) as the peer was told last, and octets of information that have come in order since.
+    told: u32,
+    untold_octets: u32,
     peer_is_busy: bool,
     is_busy: bool,
     /// Layer 3 has asked for the establishment that is under way; if not, LLC does it by itself.
@@ -421,7 +426,9 @@ impl Abm {
             is_answer_due: false,
             is_following: false,
             intact: 0,
-            is_owed: false,
+            owed_at: NEVER,
+            told: 0,
+            untold_octets: 0,
             peer_is_busy: false,
             is_busy: false,
             is_asked_for: false,
@@ -508,7 +515,8 @@ impl Abm {
     /// When [`Abm::wake`] is to be called.
     #[must_use]
     pub fn next_wake(&self) -> Option<Instant> {
-        (self.expires != NEVER).then_some(self.expires)
+        let next = self.expires.min(self.owed_at);
+        (next != NEVER).then_some(next)
     }
 
     /// Asks for the memory where the next unit will stand, and its octets, so many.

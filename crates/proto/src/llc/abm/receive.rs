@@ -4,6 +4,7 @@ use super::super::nine_bits;
 use super::transmit::M_OCTETS;
 use super::{Abm, Drop, Frame, Link, LlcOutput, State, i_input, transmit_u};
 use core::ops::Range;
+use gannet_machine::time::Instant;
 use gannet_machine::{Batch, Context};
 use gannet_wire::llc::{Control, FrmrInformation, Header, UFunction};
 
@@ -80,8 +81,12 @@ impl Abm {
             let why = FrmrInformation { w1: true, ..FrmrInformation::default() };
             return Err(self.reject(cx, link, header, command, why, out));
         }
+        let is_new = information.is_some();
         let taken = information.map_or(Ok(()), |info| self.take(cx, link, ns, (frame, info), out));
-        self.is_owed |= ack_request;
+        if ack_request {
+            // Where it had come before, the peer has waited for the answer.
+            self.owe(cx.now, is_new && taken.is_ok());
+        }
         self.follow_up(cx, link, out);
         taken
     }
@@ -108,7 +113,7 @@ impl Abm {
                 self.deliver_held(cx, link, out);
                 Ok(())
             }
-            Some(place) => self.hold(place, frame.get(info).unwrap_or_default()),
+            Some(place) => self.hold(cx.now, place, frame.get(info).unwrap_or_default()),
         }
     }
 
@@ -116,6 +121,7 @@ impl Abm {
     /// changed is waited for.
     fn deliver(&mut self, link: &Link, frame: Frame, info: Range<usize>, out: &mut Batch<LlcOutput>) {
         self.received = self.received.wrapping_add(1);
+        self.untold_octets = self.untold_octets.saturating_add(u32::try_from(info.len()).unwrap_or(u32::MAX));
         if !self.information.is_empty() {
             self.information = Box::default();
         }
@@ -129,7 +135,9 @@ impl Abm {
     /// V(R) was received; delivers what was held behind it, up to the next gap.
     fn deliver_held(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
         // Where a gap closes the peer is told.
-        self.is_owed |= !self.held.is_empty();
+        if !self.held.is_empty() {
+            self.owe(cx.now, false);
+        }
         while let Some(Some(octets)) = self.held.pop_front() {
             self.held_octets = self.held_octets.saturating_sub(u32::try_from(octets.len()).unwrap_or(0));
             let Some(frame) = cx.frames.copy_of(&octets) else {
@@ -145,7 +153,7 @@ impl Abm {
     }
 
     /// Keeps the information of an I frame that is `place` behind V(R) + 1.
-    fn hold(&mut self, place: usize, information: &[u8]) -> Result<(), Drop> {
+    fn hold(&mut self, now: Instant, place: usize, information: &[u8]) -> Result<(), Drop> {
         if self.held.get(place).is_some_and(Option::is_some) {
             return Err(Drop::LlcDuplicate);
         }
@@ -154,7 +162,9 @@ impl Abm {
         if most != 0 && self.held_octets.saturating_add(octets) > most {
             return Err(Drop::LlcBufferFull);
         }
-        self.is_owed |= self.held.is_empty() || place > self.held.len();
+        if self.held.is_empty() || place > self.held.len() {
+            self.owe(now, false);
+        }
         if place >= self.held.len() {
             self.held.resize(place + 1, None);
         }

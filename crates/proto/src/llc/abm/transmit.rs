@@ -29,6 +29,8 @@ const REQUEST_BEFORE: u32 = 1;
 pub(super) const INTACT: u8 = 32;
 /// Lost frames that one acknowledgement lets out beside as many as it shows to have arrived: what a path loses by chance is less.
 pub(super) const REPEATED_AT_ONCE: u16 = 4;
+/// How long an acknowledgement waits for an I frame that takes it along: less than what T201 is longer than a round trip.
+pub(super) const TAKEN_ALONG_WITHIN: Duration = Duration(WOKEN_AT * 3 / 2);
 /// The part of T200 after which an acknowledgement is asked for at the latest.
 const REQUEST_WITHIN: u64 = 4;
 /// The part of that in which more must have come to be expected to follow.
@@ -268,13 +270,15 @@ impl Abm {
         }
         let (cr, ns, nr) = (link.role.cr(true), nine_bits(count), nine_bits(self.received));
         if self.held.is_empty() && !self.is_busy {
-            self.is_owed = false;
+            self.has_told();
             let header = i_header(cr, link.sapi, ack_request, (ns, nr), &Supervisory::Rr);
             return seal(cx.fold, &header, frame).then_some(header.len());
         }
         let room = self.frame_max(link).saturating_sub(I_OVERHEAD + frame.len());
         let (supervisory, is_whole) = self.supervisory(room.saturating_sub(K_LEN));
-        self.is_owed &= !is_whole;
+        if is_whole {
+            self.has_told();
+        }
         let control = Control::I { ack_request, ns, nr, supervisory };
         let header = Header { cr, sapi: link.sapi, control }.emit();
         seal(cx.fold, &header, frame).then_some(header.len())
@@ -309,7 +313,10 @@ impl Abm {
         let since = self.acknowledged.wrapping_add(index.into()).wrapping_sub(self.request);
         let following = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets().into());
         let is_half = since >= self.request_every() && !self.lasts(now, link, since);
-        let is_last = !self.window_is_open(following) || !self.is_requested && self.is_path_full();
+        // Where a request for about as much is out, its answer opens the window.
+        let closes = !self.window_is_open(following)
+            && !(self.is_requested && self.measures() && since < self.request_every() / 2);
+        let is_last = closes || !self.is_requested && self.is_path_full();
         is_half || is_last || self.is_late(now)
     }
 
@@ -469,7 +476,7 @@ impl Abm {
         out: &mut Batch<LlcOutput>,
     ) {
         let (supervisory, _) = self.supervisory(usize::MAX);
-        self.is_owed = false;
+        self.has_told();
         let Some(mut frame) = cx.frames.alloc() else {
             cx.drop(Drop::NoFrame, None);
             return;
@@ -478,6 +485,33 @@ impl Abm {
         let header = Header { cr: link.role.cr(ack_request), sapi: link.sapi, control };
         if seal(cx.fold, &header.emit(), &mut frame) {
             out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
+        }
+    }
+
+    /// The peer is told all there is to say.
+    const fn has_told(&mut self) {
+        (self.owed_at, self.told, self.untold_octets) = (NEVER, self.received, 0);
+    }
+
+    /// An acknowledgement is to be sent: now, or soon where the peer `can_wait` and nothing else makes it urgent.
+    pub(super) fn owe(&mut self, now: Instant, can_wait: bool) {
+        let at = if can_wait && self.may_be_taken_along() { now + TAKEN_ALONG_WITHIN } else { now };
+        self.owed_at = self.owed_at.min(at);
+    }
+
+    /// Nothing is missing, and the peer's window is open.
+    fn may_be_taken_along(&self) -> bool {
+        let untold = self.received.wrapping_sub(self.told);
+        let most = u32::from((self.windows.k_received / 2).min(REQUEST_EVERY));
+        let half_of_m = u32::from(self.windows.m_received) * M_OCTETS / 2;
+        let is_open = untold < most && (half_of_m == 0 || self.untold_octets < half_of_m);
+        is_open && self.measures() && self.held.is_empty() && !self.is_busy
+    }
+
+    /// Sends what is owed by now.
+    pub(super) fn acknowledge_owed(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
+        if cx.now >= self.owed_at {
+            self.send_s(cx, link, false, out);
         }
     }
 
@@ -491,9 +525,7 @@ impl Abm {
     /// After something was received: sends what may go now, what is owed, and asks where nothing else would.
     pub(super) fn follow_up(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
         self.pump(cx, link, out);
-        if self.is_owed {
-            self.send_s(cx, link, false, out);
-        }
+        self.acknowledge_owed(cx, link, out);
         // Once for what was sent since: an answer that comes twice is no reason to ask twice.
         if self.is_unasked() && !self.may_wait() {
             self.ask(cx, link, out);

@@ -299,6 +299,16 @@ impl Handset {
         self.bench.pass(TURN);
         self.bench.air.now = self.bench.around.now;
         self.arrive();
+        self.wake_phone();
+    }
+
+    /// So much later for the phone that an answer of its LLC does not wait for an I frame any more.
+    pub fn wait_for_answer(&mut self) {
+        self.bench.air.now += Duration::from_millis(2);
+        self.wake_phone();
+    }
+
+    fn wake_phone(&mut self) {
         while self.bench.air.timers.pop_due(self.bench.air.now).is_some() {
             let Self { bench, out, .. } = self;
             bench.phones[0].llc.wake(&mut bench.air.context(), None, &mut out.llc);

@@ -123,6 +123,7 @@ fn one_acknowledgement_for_each_request_does_not_wait_in_the_queue() {
     let answer_to = |handset: &mut Handset, number: u8| {
         handset.to_phone.push_back((NSAPI, vec![5, 0, number, 9]));
         handset.turn();
+        handset.wait_for_answer();
         let [answer] = <[Vec<u8>; 1]>::try_from(handset.take_uplink()).unwrap();
         assert_eq!(unconfirmed(handset), 1);
         answer
