@@ -513,7 +513,7 @@ mod tests {
             }
             assert_eq!(kept.restore(), usize::from(unconfirmed));
             assert!(!kept.must_tell(WINDOW), "it goes by numbers");
-            for has in 0..=u8::MAX.min(unconfirmed.saturating_add(KEPT_EVERY_N_PDUS)) {
+            for has in 0..=unconfirmed.saturating_add(KEPT_EVERY_N_PDUS) {
                 let mut kept = kept.clone();
                 let number = keep(&mut kept, b"b").unwrap();
                 assert!(kept.must_tell(255));

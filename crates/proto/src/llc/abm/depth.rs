@@ -167,7 +167,7 @@ mod tests {
                 self.mean = Duration(mean - mean / 8 + took / 8);
             }
             self.shortest = self.shortest.min(took);
-            self.now = self.now + took;
+            self.now += took;
             self.depth.used(all.into());
             self.depth.follow(self.now, 255, Some((self.shortest, self.mean)));
             LEAST + self.depth.beyond()
