@@ -156,7 +156,10 @@ impl End {
 
     fn act(&mut self, kind: u8, octets: &[u8]) {
         let back = if kind >= 16 { self.back(octets) } else { Vec::new() };
-        let setting = Setting { config: &self.config, whose: None, n201_i: 500, link: LinkView::default() };
+        // A short window and the longest.
+        let (k, beyond) = if octets.len().is_multiple_of(2) { (16, 0) } else { (255, 239) };
+        let link = LinkView { k_sent: k, k_received: k, beyond };
+        let setting = Setting { config: &self.config, whose: None, n201_i: 500, link };
         let (cx, out, sndcp) = (&mut self.around.context(), &mut self.out, &mut self.sndcp);
         let (first, rest) = octets.split_first().map_or((0, octets), |(first, rest)| (*first, rest));
         let block = Some(octets).filter(|octets| !octets.is_empty());

@@ -251,6 +251,8 @@ fn contexts_of_mobiles_are_written_back() {
         (" context a\n", "the mobiles have no way to a network"),
         (" cells\n ctl mode 680\n", "'680' has a digit that is not octal"),
         (" cells\n context a\n  netns ../x\n", "is no name of 'ip netns'"),
+        (" cells\n context a\n  mtu 1501\n", "a number from 576 to 1500"),
+        (" cells\n context a\n  bit-rate downlink 1 uplink 256001\n", "a number from 1 to 256000"),
         (" cells\n context a\n  device much-too-long\n", "up to 9 letters"),
     ] {
         let problem = problem::<MobileStation>(&format!("ms\n{wrong}"));

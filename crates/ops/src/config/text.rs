@@ -308,7 +308,8 @@ impl<E: Element> Reader<'_, E> {
             NoMatch::Incomplete => "incomplete command",
         };
         let (content, name) = (masked(content), node.name());
-        if let Some(other) = self.elsewhere(node, words) {
+        let is_meant = error == NoMatch::Unknown && self.grammar.has_wrong_value(node, words);
+        if let Some(other) = self.elsewhere(node, words).filter(|_| !is_meant) {
             return format!("{what} '{content}' in node {name}; it is known in node {}", other.name());
         }
         let mistake = self.grammar.mistake(node, words).filter(|_| error != NoMatch::Ambiguous);

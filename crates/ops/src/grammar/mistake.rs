@@ -11,12 +11,7 @@ impl<E: Commands> Grammar<E> {
     /// `None` where its fixed words are those of no command. A key is not repeated.
     #[must_use]
     pub fn mistake(&self, node: Node, words: &[&str]) -> Option<String> {
-        let place = (1..=words.len())
-            .find(|end| words.get(..*end).is_some_and(|begin| self.fits_none(node, begin)))
-            .map_or(words.len(), |end| end - 1);
-        if place == 0 {
-            return None;
-        }
+        let place = self.begun(node, words).filter(|place| *place > 0)?;
         let begun = partials(self.commands(node), words.get(..place)?).ok()?;
         let (allowed, is_choice) = self.allowed(node, &begun);
         let shown = masked(&words.join(" "));
@@ -28,6 +23,23 @@ impl<E: Commands> Grammar<E> {
             (false, true) => Some(format!("'{word}' must be {}", any_of(&allowed))),
             (false, false) => None,
         }
+    }
+
+    /// Is a line one command of the node as far as it goes, and then comes a value that does not fit?
+    #[must_use]
+    pub fn has_wrong_value(&self, node: Node, words: &[&str]) -> bool {
+        let place = self.begun(node, words).filter(|place| (1..words.len()).contains(place));
+        let begun = place.and_then(|place| partials(self.commands(node), words.get(..place)?).ok());
+        begun.is_some_and(|begun| {
+            let (allowed, is_choice) = self.allowed(node, &begun);
+            begun.len() == 1 && is_choice && !allowed.is_empty()
+        })
+    }
+
+    /// How many words of a line begin a command.
+    fn begun(&self, node: Node, words: &[&str]) -> Option<usize> {
+        let ends = |end: &usize| words.get(..*end).is_some_and(|begin| self.fits_none(node, begin));
+        (1..=words.len()).find(ends).map_or(Some(words.len()), |end| end.checked_sub(1))
     }
 
     fn fits_none(&self, node: Node, words: &[&str]) -> bool {
