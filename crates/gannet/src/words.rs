@@ -280,6 +280,7 @@ const OF_BSS: (&[Example], &[Reason]) = (
         ("imei-base IMEI", "", "bss\n imei-base 35293601000007\n"),
         ("imsi-base IMSI", "", "bss\n imsi-base 001010000000777\n"),
         ("activate-on-attach", "bss\n no activate-on-attach\n", "bss\n activate-on-attach\n"),
+        ("timer t3192 <0-1500>", "bss\n radio rlcmac slots 3 cs 2\n", "bss\n timer t3192 1000\n"),
     ],
     &[],
 );
@@ -335,6 +336,11 @@ const OF_MS: (&[Example], &[Reason]) = (
         ("imei-base IMEI", "", "ms\n imei-base 35293601000007\n"),
         ("imsi-base IMSI", "", "ms\n imsi-base 001010000000777\n"),
         ("activate-on-attach", "ms\n no activate-on-attach\n", "ms\n activate-on-attach\n"),
+        (
+            "timer t3192 <0-1500>",
+            "ms\n cells\n  radio rlcmac slots 3 cs 2\n",
+            "ms\n cells\n  timer t3192 1000\n",
+        ),
         ("no context NAME", "", "ms\n no context a\n"),
         ("no apn", "ms\n context a\n  apn x\n", "ms\n context a\n  no apn\n"),
         ("no type", "ms\n context a\n  type ipv6\n", "ms\n context a\n  no type\n"),
