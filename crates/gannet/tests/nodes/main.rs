@@ -35,7 +35,6 @@ mod unsteady;
 mod upkeep;
 mod uplink;
 mod user_plane;
-mod virtual_um;
 
 use std::process::ExitCode;
 
@@ -72,7 +71,6 @@ fn main() -> ExitCode {
                 uplink::CASES,
                 upkeep::CASES,
                 user_plane::CASES,
-                virtual_um::CASES,
             ]
             .concat(),
         ]
