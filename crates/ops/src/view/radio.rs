@@ -157,6 +157,7 @@ impl fmt::Display for Tbf {
             TbfCounts::Sent(_) => "DL",
             TbfCounts::Received(_) => "UL",
         };
+        let tlli = tlli.map(|tlli| format!("0x{tlli}"));
         let mobile = mobile.map(|mobile| u64::from(mobile) + 1);
         writeln!(
             f,
@@ -201,6 +202,7 @@ impl fmt::Display for RadioMobile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let MobileView { mobile, tlli, multislot, waiting: (pdus, octets), down, up } = self.view;
         let class = multislot.map(|class| class.number());
+        let tlli = tlli.map(|tlli| format!("0x{tlli}"));
         writeln!(
             f,
             "MS TLLI={} cell {}, mobile {}, multislot class {}, TFI {} downlink, {} uplink",

@@ -314,8 +314,8 @@ impl Abm {
         let following = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets().into());
         let is_half = since >= self.request_every() && !self.lasts(now, link, since);
         // Where a request for about as much is out, its answer opens the window.
-        let closes = !self.window_is_open(following)
-            && !(self.is_requested && self.measures() && since < self.request_every() / 2);
+        let is_answered = self.is_requested && self.measures() && since < self.request_every() / 2;
+        let closes = !self.window_is_open(following) && !is_answered;
         let is_last = closes || !self.is_requested && self.is_path_full();
         is_half || is_last || self.is_late(now)
     }
