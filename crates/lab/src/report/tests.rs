@@ -34,6 +34,7 @@ fn the_table_lines_up_and_a_failed_claim_shows() {
     assert_eq!(lines[3], "unknown       1     < 2   not shown");
     report.verdicts[0].goal = REPORTED.to_owned();
     assert!(report.table().lines().any(|line| line.ends_with("reported  –")), "{}", report.table());
+    report.verdicts[0].goal = "< 2".to_owned();
     report.verdicts[1].paper = Some("40 %".to_owned());
     assert!(report.table().contains("a longer one  40 %   1     < 2   NO"), "{}", report.table());
     let strictly = |verdicts: Vec<Verdict>| Report { verdicts, ..report.clone() }.holds();

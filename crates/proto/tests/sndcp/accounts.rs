@@ -291,6 +291,8 @@ fn what_is_confirmed_before_a_link_ends_does_not_come_back_and_the_rest_goes_out
     let mut bench = Bench::new(1503);
     (0..9).for_each(|_| bench.act(Act::Request(100)));
     bench.down(5);
+    // An acknowledgement waits for an I frame that could carry it.
+    bench.silence(Duration::from_millis(2));
     while bench.hear(&[Act::Request(100)]) {}
     let (confirmed, requested) = (bench.pair.sgsn.confirmed.len(), bench.requested.len());
     assert!(0 < confirmed && confirmed < 9 && requested > 9, "{confirmed} of {requested}");

@@ -36,8 +36,8 @@ fn a_mobile_moves_to_another_place_with_what_is_not_confirmed() {
     let mut handset = handset(21);
     let mut moves = 0;
     handset.loss = 0.1;
-    handset.give(NSAPI, 0..100);
-    while handset.heard.len() < 100 {
+    handset.give(NSAPI, 0..300);
+    while handset.heard.len() < 300 {
         let queued = handset.bench.sgsn.flows().unwrap().queues().queued().pdus;
         // What is in the queues stays behind, by name.
         if queued == 0 {
@@ -50,7 +50,7 @@ fn a_mobile_moves_to_another_place_with_what_is_not_confirmed() {
         handset.turn();
     }
     handset.run();
-    handset.assert_all(NSAPI, 100);
+    handset.assert_all(NSAPI, 300);
     assert!(moves > 5, "{moves}");
     assert_eq!(handset.bench.dropped(Drop::SndcpUnconfirmed), 0);
 }
