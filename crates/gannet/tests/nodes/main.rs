@@ -35,6 +35,7 @@ mod unsteady;
 mod upkeep;
 mod uplink;
 mod user_plane;
+mod virtual_um;
 
 use std::process::ExitCode;
 
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
                 uplink::CASES,
                 upkeep::CASES,
                 user_plane::CASES,
+                virtual_um::CASES,
             ]
             .concat(),
         ]

@@ -23,6 +23,8 @@ const RIGHT: f64 = 14.0;
 const BELOW: f64 = 44.0;
 /// Marks of a curve at most: of more points only some have one.
 const MARKS_MAX: usize = 20;
+/// Half of a bar, as a part of the distance of two.
+const HALF_BAR: f64 = 0.28;
 /// By how much a mark is larger than one of the curve above it.
 const LARGER: f64 = 0.07;
 const INK: &str = "#141414";
@@ -207,6 +209,14 @@ impl Plot {
             curve.points.iter().map(|point| self.at(axes, point.x, point.y)).collect();
         if curve.style == Style::Marks {
             canvas.push(&look::events(curve, &places, &format!(" clip-path=\"url(#{clip})\"")));
+            return;
+        }
+        if curve.style == Style::Bars {
+            for point in &curve.points {
+                let (left, top) = self.at(axes, point.x - HALF_BAR, point.spread.1);
+                let (right, bottom) = self.at(axes, point.x + HALF_BAR, point.spread.0);
+                canvas.push(&look::bar(curve, (left, right), (top, bottom)));
+            }
             return;
         }
         let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();

@@ -68,7 +68,7 @@ fn ends(panel: &Panel, axes: &Axes, height: f64) -> Option<Vec<f64>> {
     let mut at: Vec<(usize, f64)> = Vec::new();
     let mut places = Vec::new();
     for (curve, number) in panel.curves.iter().zip(0..) {
-        let last = curve.points.last().filter(|last| last.y <= axes.y.high)?;
+        let last = curve.points.last().filter(|last| last.y <= axes.y.high && curve.style != Style::Bars)?;
         places.push(axes.x.place(last.x));
         at.push((number, (1.0 - axes.y.place(last.y)).clamp(0.0, 1.0) * height));
     }
@@ -129,7 +129,7 @@ pub(super) fn legend(canvas: &mut Canvas, curves: &[&Curve], (left, top): (f64, 
         }
         let (stroke, dashes) = look::line(curve.style);
         let colour = look::colour(curve);
-        if curve.style != Style::Marks {
+        if !matches!(curve.style, Style::Marks | Style::Bars) {
             canvas.push(&format!(
                 "<path d=\"M{x:.1},{y:.1}h28\" stroke=\"{colour}\" stroke-width=\"{stroke}\" fill=\"none\"{dashes}/>\n"
             ));

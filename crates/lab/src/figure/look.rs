@@ -57,7 +57,7 @@ pub(super) const fn line(style: Style) -> (&'static str, &'static str) {
         Style::Measured => ("2", ""),
         Style::Second => ("1.5", " stroke-dasharray=\"7 4\""),
         Style::Reference => ("1.5", " stroke-dasharray=\"2 4\""),
-        Style::Marks => ("1.5", ""),
+        Style::Marks | Style::Bars => ("1.5", ""),
     }
 }
 
@@ -69,10 +69,21 @@ pub(super) fn mark(curve: &Curve, (x, y): (f64, f64), scale: f64) -> String {
         Style::Second => (of(&SHAPES, curve.colour), "#ffffff"),
         Style::Reference => (of(&CROSSES, curve.colour), "none"),
         Style::Marks => return events(curve, &[(x, y)], ""),
+        Style::Bars => return bar(curve, (x - 8.0, x + 8.0), (y - 5.0, y + 5.0)),
     };
     format!(
         "<path class=\"mark\" d=\"{shape}\" transform=\"translate({x:.1},{y:.1}) scale({scale:.2})\" fill=\"{fill}\" \
          stroke=\"{ink}\" stroke-width=\"1.5\"/>\n"
+    )
+}
+
+/// A bar from left to right and from its upper to its lower end.
+pub(super) fn bar(curve: &Curve, (left, right): (f64, f64), (top, bottom): (f64, f64)) -> String {
+    format!(
+        "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" stroke=\"#ffffff\"/>\n",
+        right - left,
+        (bottom - top).max(0.0),
+        colour(curve)
     )
 }
 

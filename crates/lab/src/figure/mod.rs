@@ -39,6 +39,8 @@ pub enum Style {
     Reference,
     /// A small mark for each point and no line: events, of which there may be many.
     Marks,
+    /// A bar at each point, over its spread: stacked where curves begin at the ends of others. The horizontal axis counts places.
+    Bars,
 }
 
 /// A point with its spread.

@@ -143,3 +143,29 @@ fn what_is_no_number_is_no_point() {
     let json = serde_json::to_string(&figure).unwrap();
     assert_eq!(serde_json::from_str::<Figure>(&json).unwrap(), figure);
 }
+
+#[test]
+fn bars_stand_on_each_other() {
+    let part = |name: &str, colour, low: f64, high: f64| Curve {
+        name: name.to_owned(),
+        style: Style::Bars,
+        colour,
+        points: vec![Point { x: 1.0, y: high, spread: (low, high) }],
+    };
+    let svg = drawn(vec![panel(vec![part("lower", 0, 0.0, 10.0), part("upper", 1, 10.0, 40.0)])]);
+    let bars: Vec<(f64, f64)> = svg
+        .lines()
+        .filter(|line| line.starts_with("<rect") && line.contains("stroke=\"#ffffff\""))
+        .map(|line| {
+            let of = |name: &str| {
+                let rest = line.split_once(&format!(" {name}=\"")).unwrap().1;
+                rest.split_once('"').unwrap().0.parse::<f64>().unwrap()
+            };
+            (of("y"), of("height"))
+        })
+        .collect();
+    // The first two are drawn last first; two more are in the legend.
+    let [(upper_top, upper), (lower_top, lower), ..] = bars[..] else { panic!("{svg}") };
+    assert_eq!(bars.len(), 4, "{svg}");
+    assert!((upper / lower - 3.0).abs() < 0.02 && (upper_top + upper - lower_top).abs() < 0.2, "{bars:?}");
+}

@@ -341,17 +341,21 @@ fn verdicts(all: &[Measured]) -> Vec<Verdict> {
     rows
 }
 
-/// Cumulative means of the parts by mode, with CS-2.
+/// The means of the parts on each other, by mode, with CS-2.
 fn drawing(all: &[Measured]) -> Figure {
     let of_scheme: Vec<_> = all.iter().filter(|of| of.coding == CodingScheme::Cs2).collect();
     let curve = |(part, name): (usize, &&str)| Curve {
         name: (*name).to_owned(),
-        style: Style::Measured,
+        style: Style::Bars,
         colour: part,
         points: of_scheme
             .iter()
             .zip(1_u8..)
-            .filter_map(|(of, mode)| Some(Point::new(f64::from(mode), mean(of.parts.get(part)?))))
+            .map(|(of, mode)| {
+                let below: f64 = of.parts.iter().take(part).map(mean).sum();
+                let above = below + of.parts.get(part).map_or(0.0, mean);
+                Point { x: f64::from(mode), y: above, spread: (below, above) }
+            })
             .collect(),
     };
     let panel = Panel {
