@@ -135,6 +135,18 @@ fn series(panel: &str) -> Result<(), String> {
     }
     for one in all {
         let one = one.split("</g>").next().unwrap_or(one);
+        let is_bar = |element: &Element<'_>| element.get("height").is_some();
+        if let Some(bar) = Element::all(one).find(is_bar) {
+            // Bars are told apart by their colour and by their order, which is that of the legend.
+            let fill = bar.get("fill").unwrap_or("none");
+            let contrast = contrast_with_white(fill)?;
+            if contrast < LINE_CONTRAST || !looks.insert((fill, Some("bar"))) {
+                return Err(format!(
+                    "bars of {fill} cannot be told apart, or have a contrast of {contrast:.1}"
+                ));
+            }
+            continue;
+        }
         let line = Element::all(one).find(|element| element.get("clip-path").is_some()).ok_or("no line")?;
         let stroke = line.get("stroke").unwrap_or("none");
         let contrast = contrast_with_white(stroke)?;
