@@ -177,10 +177,15 @@ fn where_an_end_is_late_and_not_lost_little_of_it_is_sent_again() {
     for retransmission in [Retransmission::Selective, Retransmission::GoBackN] {
         let options = Options { retransmission, ..Options::default() };
         let mut pair = established(options, (50, 3), Known::Hundredths(2));
+        // T201 is of an empty path.
+        pair.sgsn.offered = 1;
+        while pair.sgsn.confirmed < 1 {
+            assert!(pair.step());
+        }
         // All of them wait in a queue of three seconds, ten times as long as T201.
         pair.down.link.profile.rate_octets_per_s = Some(10_000);
         pair.sgsn.length = |_| 500;
-        pair.sgsn.offered = UNITS;
+        pair.sgsn.offered = 1 + UNITS;
         pair.sgsn.drain();
         while !pair.is_done() {
             assert!(pair.step());

@@ -338,7 +338,7 @@ impl Abm {
         match (self.state, u.poll_final) {
             (State::LocalEstablishment, true) => {
                 if self.tries == 0 {
-                    self.round_trip.measured(cx.now.since(self.requested_at));
+                    self.round_trip.established(cx.now.since(self.requested_at));
                 }
                 let again = !self.is_asked_for;
                 self.clear(State::Abm);

@@ -32,13 +32,22 @@ impl RoundTrip {
         let us = u32::try_from((ns / 1000).clamp(1, 3_600_000_000)).unwrap_or(u32::MAX);
         self.doubled = 0;
         if self.mean_us == 0 {
-            *self = Self { mean_us: us, deviation_us: us / 2, shortest_us: us, doubled: 0 };
+            let shortest_us = if self.shortest_us == 0 { us } else { self.shortest_us.min(us) };
+            *self = Self { mean_us: us, deviation_us: us / 2, shortest_us, doubled: 0 };
             return;
         }
         self.shortest_us = self.shortest_us.min(us);
         let error = us.abs_diff(self.mean_us);
         self.deviation_us = self.deviation_us - self.deviation_us / 4 + error / 4;
         self.mean_us = self.mean_us - self.mean_us / 8 + us / 8;
+    }
+
+    /// The path took so long while nothing was on it. What an acknowledgement takes where a window of frames is before it, that does not
+    /// say.
+    pub(super) fn established(&mut self, took: Duration) {
+        if self.shortest_us == 0 {
+            self.set_shortest(took);
+        }
     }
 
     /// The shortest so far.
