@@ -281,6 +281,12 @@ const OF_BSS: (&[Example], &[Reason]) = (
         ("imsi-base IMSI", "", "bss\n imsi-base 001010000000777\n"),
         ("activate-on-attach", "bss\n no activate-on-attach\n", "bss\n activate-on-attach\n"),
         ("timer t3192 <0-1500>", "bss\n radio rlcmac slots 3 cs 2\n", "bss\n timer t3192 1000\n"),
+        ("no radio rlcmac", "bss\n radio rlcmac slots 3 cs 2\n", "bss\n no radio rlcmac\n"),
+        (
+            "radio um virtual arfcn <0-1023> groups A.B.C.D A.B.C.D",
+            "bss\n radio rlcmac slots 3 cs 2\n",
+            "bss\n radio um virtual arfcn 7 groups 239.0.0.1 239.0.0.2\n",
+        ),
     ],
     &[],
 );
@@ -341,6 +347,12 @@ const OF_MS: (&[Example], &[Reason]) = (
             "ms\n cells\n  radio rlcmac slots 3 cs 2\n",
             "ms\n cells\n  timer t3192 1000\n",
         ),
+        ("no radio rlcmac", "ms\n cells\n  radio rlcmac slots 3 cs 2\n", "ms\n cells\n  no radio rlcmac\n"),
+        (
+            "radio um virtual arfcn <0-1023> groups A.B.C.D A.B.C.D",
+            "ms\n cells\n  radio rlcmac slots 3 cs 2\n",
+            "ms\n cells\n  radio um virtual arfcn 7 groups 239.0.0.1 239.0.0.2\n",
+        ),
         ("no context NAME", "", "ms\n no context a\n"),
         ("no apn", "ms\n context a\n  apn x\n", "ms\n context a\n  no apn\n"),
         ("no type", "ms\n context a\n  type ipv6\n", "ms\n context a\n  no type\n"),
@@ -363,6 +375,9 @@ const OF_MS: (&[Example], &[Reason]) = (
         ("no cells", "mobiles without a way to a network are refused"),
         ("bearer ethernet DEVICE", "see the test of bearers: 'cells' of their own exclude it"),
         ("bearer udp (A.B.C.D|X:X::X:X) <1-65535>", "the same"),
+        ("bearer radio um", "the same"),
+        ("bearer radio um A.B.C.D A.B.C.D", "the same"),
+        ("no bearer radio um", "the same"),
         ("no bearer ethernet DEVICE", "the same"),
         ("no bearer udp (A.B.C.D|X:X::X:X) <1-65535>", "the same"),
         ("bearer key id <0-4294967295> key HEX", "the same"),
@@ -388,6 +403,8 @@ fn every_word_of_a_bearer_has_an_effect() {
     for (line, taken_back) in [
         ("bearer ethernet b".to_owned(), "no bearer ethernet b"),
         ("bearer udp 192.0.2.1 9".to_owned(), "no bearer udp 192.0.2.1 9"),
+        ("bearer radio um".to_owned(), "no bearer radio um"),
+        ("bearer radio um 239.0.0.1 239.0.0.2".to_owned(), "no bearer radio um"),
         ("bearer udp 2001:db8::1 9".to_owned(), "no bearer udp 2001:db8::1 9"),
         (format!("bearer key {KEY}"), "no bearer key"),
         (format!("bearer network-key {KEY}"), "no bearer network-key"),
@@ -483,7 +500,7 @@ fn every_word_of_a_bss_has_an_effect_or_a_reason() {
     let base = "bss\n remote-ip 192.0.2.7\n local-ip 192.0.2.2\nlog stderr\nstats reporter statsd x\nmetrics\nctrl\n";
     let idle = without_effect::<BssNode>(base, OF_BSS, |config| {
         let plan = BssNode::plan(config, &mut Vec::new()).ok()?;
-        Some(format!("{plan:?} {:?} {:?}", config.common, config.fleet.mobiles))
+        Some(format!("{plan:?} {:?} {:?} {:?}", config.common, config.fleet.mobiles, config.air))
     });
     assert!(idle.is_empty(), "without effect: {idle:#?}");
 }
