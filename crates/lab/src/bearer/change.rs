@@ -9,7 +9,7 @@ use super::line::{Conditions, Kind};
 use super::probe::{CONGESTION, Download};
 use super::text;
 use crate::measure::stats::Samples;
-use crate::report::{Cell, Options, Report, Size, Verdict, at_most};
+use crate::report::{Cell, Options, REPORTED, Report, Size, Verdict, at_most};
 use crate::testbed;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use serde_json::json;
@@ -223,7 +223,7 @@ fn verdicts(of: &Measured) -> [Verdict; 2] {
     let of_pause = of.stall_ms.max();
     let of_again = of.again.max();
     let name = |what: &str| format!("{what}, {}, {}", of.change.name(), of.mode.name());
-    let goal = |goal: &str| if is_claimed { goal.to_owned() } else { "reported".to_owned() };
+    let goal = |goal: &str| if is_claimed { goal.to_owned() } else { REPORTED.to_owned() };
     let most = |most: f64| if is_claimed { most } else { f64::INFINITY };
     [
         Verdict {

@@ -7,7 +7,7 @@ use super::bed::{Bed, Processes, Setup, Through};
 use super::configs::{Mode, Set};
 use super::line::{Conditions, Kind};
 use crate::measure::stats::Samples;
-use crate::report::{Cell, Options, Report, Size, Verdict, at_least};
+use crate::report::{Cell, Options, REPORTED, Report, Size, Verdict, at_least};
 use crate::testbed;
 use crate::way::Way;
 use serde_json::json;
@@ -160,7 +160,7 @@ fn verdict(of: &Measured) -> Verdict {
             times.min(),
             times.max()
         ),
-        goal: "reported".to_owned(),
+        goal: REPORTED.to_owned(),
         holds: at_least(per_s.median(), 0.0),
     }
 }

@@ -7,7 +7,7 @@ use super::line::{Conditions, Kind, late_us};
 use super::probe::{ping, quantile};
 use crate::figure::{Curve, Figure, Panel, Style};
 use crate::measure::stats::Samples;
-use crate::report::{Cell, Options, Report, Size, Verdict, at_most};
+use crate::report::{Cell, Options, REPORTED, Report, Size, Verdict, at_most};
 use crate::testbed;
 use core::sync::atomic::AtomicBool;
 use serde_json::json;
@@ -185,7 +185,7 @@ fn verdicts(all: &[Measured]) -> Vec<Verdict> {
                 .to_owned(),
             paper: of.through.is_gprs().then(|| paper.to_owned()),
             ours,
-            goal: if is_claimed { format!("<= {TIMES_MOST} times") } else { "reported".to_owned() },
+            goal: if is_claimed { format!("<= {TIMES_MOST} times") } else { REPORTED.to_owned() },
             holds: at_most(median.median(), most),
         });
     }
@@ -211,7 +211,7 @@ fn beside_hops(all: &[Measured], through: Through) -> Option<Verdict> {
             .to_owned(),
         paper: None,
         ours: format!("{times:.2} times: {:.0} and {:.0} us", us.median(), hops.median()),
-        goal: "reported".to_owned(),
+        goal: REPORTED.to_owned(),
         holds: at_most(times, f64::INFINITY),
     })
 }
@@ -295,7 +295,7 @@ mod tests {
         ];
         let rows = verdicts(&all);
         let told: Vec<_> = rows.iter().map(|row| (row.goal.as_str(), row.holds)).collect();
-        let reported = ("reported", Some(true));
+        let reported = (REPORTED, Some(true));
         // 1.255 is too much for the claim, and for nothing else.
         assert_eq!(told, [reported, reported, ("<= 1.25 times", Some(false)), reported]);
         assert!(rows[0].ours.starts_with("1.75 [1.50..2.00] times, 275 us"), "{}", rows[0].ours);

@@ -5,7 +5,7 @@ use super::bed::{Bed, Nodes, Processes, Setup, Through};
 use super::configs::Set;
 use super::line::{Conditions, Kind, late_us};
 use crate::measure::stats::Samples;
-use crate::report::{Cell, Options, Report, Size, Verdict, at_least};
+use crate::report::{Cell, Options, REPORTED, Report, Size, Verdict, at_least};
 use crate::testbed;
 use crate::way::Way;
 use core::sync::atomic::AtomicBool;
@@ -214,7 +214,7 @@ fn verdicts(all: &[Measured]) -> Vec<Verdict> {
                 ),
                 paper: paper.map(str::to_owned),
                 ours: format!("{:.3} [{:.3}..{:.3}], {mbps:.1} Mbit/s", part.median(), part.min(), part.max()),
-                goal: least.map_or_else(|| "reported".to_owned(), |least| format!(">= {least}")),
+                goal: least.map_or_else(|| REPORTED.to_owned(), |least| format!(">= {least}")),
                 holds: at_least(part.median(), least.unwrap_or(0.0)),
             });
         }

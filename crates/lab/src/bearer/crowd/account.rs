@@ -4,7 +4,7 @@ use super::super::configs::Mode;
 use super::traffic::{Account, Flow};
 use crate::link;
 use crate::losses::{Place, place_of};
-use crate::report::{Cell, Verdict, at_least, at_most};
+use crate::report::{Cell, REPORTED, Verdict, at_least, at_most};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -181,7 +181,7 @@ impl Run {
                 "change of bearer of all",
                 "From the order until the last mobile used the other bearer.",
                 format!("{:.2} s", self.changed.as_secs_f64()),
-                ("reported", at_most(self.changed.as_secs_f64(), f64::INFINITY)),
+                (REPORTED, at_most(self.changed.as_secs_f64(), f64::INFINITY)),
             ),
         ];
         for (mode, sums) in Mode::BOTH.into_iter().zip([unacknowledged, acknowledged]) {
@@ -189,7 +189,7 @@ impl Run {
                 &format!("longest pause of a context, {}", mode.name()),
                 "The longest time between two answers to one context, the change of bearer included.",
                 format!("{:.0} ms; {} lost", sums.longest_ms, sums.lost()),
-                ("reported", at_most(sums.longest_ms, f64::INFINITY)),
+                (REPORTED, at_most(sums.longest_ms, f64::INFINITY)),
             ));
         }
         for Spent { name, time, resident } in &self.spent {
@@ -198,7 +198,7 @@ impl Run {
                 &format!("processor and memory, {name}"),
                 "Share of a core while there was traffic, and memory of the process at the end.",
                 format!("{share:.1} % of a core, {:.1} MiB", count(*resident) / f64::from(1 << 20)),
-                ("reported", at_most(share, f64::INFINITY)),
+                (REPORTED, at_most(share, f64::INFINITY)),
             ));
         }
         rows

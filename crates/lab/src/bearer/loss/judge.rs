@@ -5,7 +5,7 @@ use super::{
     All, At, CUBIC, Kind, Measured, Mode, OURS, PAPER_BEST, PAPER_WORST, Setting, TRANSFER_AT, Through,
     Verdict,
 };
-use crate::report::{at_least, at_most};
+use crate::report::{REPORTED, at_least, at_most};
 use gannet_machine::time::Duration;
 
 /// Octets of payload of a full segment: a packet of 1482 octets less IPv4, TCP and time stamps.
@@ -122,7 +122,7 @@ fn of_the_paper(all: &All) -> Vec<Verdict> {
             "Goodput of one connection (cubic) at 5 % loss and the shortest round trip: median [least..most].",
             goodput,
             spread(of),
-            ("reported", is_measured(of.mbps.median())),
+            (REPORTED, is_measured(of.mbps.median())),
         ));
         let s = &of.transfer_s;
         rows.push(row(
@@ -130,7 +130,7 @@ fn of_the_paper(all: &All) -> Vec<Verdict> {
             "Time of a transfer of 1,800,000 octets at 5 % loss, its connection's beginning included.",
             took,
             format!("{:.2} [{:.2}..{:.2}] s", s.median(), s.min(), s.max()),
-            ("reported", is_measured(s.median())),
+            (REPORTED, is_measured(s.median())),
         ));
     }
     rows

@@ -12,7 +12,7 @@ use super::line::{Conditions, Kind};
 use super::probe::{CONGESTION, Download};
 use super::text;
 use crate::figure::Figure;
-use crate::report::{Cell, Options, Report, Size, Verdict, at_most};
+use crate::report::{Cell, Options, REPORTED, Report, Size, Verdict, at_most};
 use crate::testbed;
 use capture::Capture;
 use core::net::Ipv4Addr;
@@ -140,7 +140,7 @@ fn verdict(name: &str, sequence: &Sequence) -> Verdict {
             part * 100.0,
             sequence.count(Event::Sent) + sequence.count(Event::Again)
         ),
-        goal: "reported".to_owned(),
+        goal: REPORTED.to_owned(),
         holds: at_most(part, 1.0),
     }
 }
