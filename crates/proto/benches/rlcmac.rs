@@ -13,7 +13,8 @@ use gannet_proto::rlcmac::channel::{Capture, Link, Profile};
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::mobile::{Mac, MobileConfig};
-use gannet_proto::rlcmac::network::{Pcu, class_of_ll_pdu};
+use gannet_proto::rlcmac::network::Pcu;
+use gannet_proto::rlcmac::network::fair::Class;
 use gannet_wire::id::Tlli;
 use gannet_wire::rlcmac::coding::CodingScheme;
 
@@ -30,7 +31,7 @@ fn offer(cell: &mut Cell, mobiles: &mut [Mobile], around: &Surroundings<Quiet>, 
         LlPdu { mobile, tlli, expires: Instant(u64::MAX), frame }
     };
     // What finds no room is not offered again.
-    drop(cell.pcu_mut().request(pdu(&octets), class_of_ll_pdu(&octets), true));
+    drop(cell.pcu_mut().request(pdu(&octets), Class::Weighted(8), true));
     let state = mobiles.get_mut(mobile as usize).unwrap();
     drop(state.mac.request(around.now, pdu(octets.get(..100).unwrap())));
     cell.touched(around.now, Some(mobile), mobiles);

@@ -1,6 +1,6 @@
 //! Both sides of the air in places of their own, with transmissions between them.
 
-use crate::world::{FRAMES, PDCHS, octets, tlli};
+use crate::world::{FRAMES, PDCHS, class_of_ll_pdu, octets, tlli};
 use gannet_machine::Surroundings;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::trace::Quiet;
@@ -11,7 +11,7 @@ use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::mobile::MobileConfig;
 use gannet_proto::rlcmac::mobile_side::MobileSide;
-use gannet_proto::rlcmac::network::{Loss, Pcu, class_of_ll_pdu};
+use gannet_proto::rlcmac::network::{Loss, Pcu};
 use gannet_proto::rlcmac::network_side::NetworkSide;
 use gannet_proto::rlcmac::on_air::{Logical, Transmission};
 use gannet_wire::id::{CellId, Plmn, Rai};

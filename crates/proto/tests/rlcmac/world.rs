@@ -9,7 +9,8 @@ use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::conservation::faults;
 use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::mobile::{Mac, MobileConfig};
-use gannet_proto::rlcmac::network::{Loss, Pcu, class_of_ll_pdu};
+use gannet_proto::rlcmac::network::fair::Class;
+use gannet_proto::rlcmac::network::{Loss, Pcu};
 use gannet_proto::rlcmac::paging::{Drx, Page};
 use gannet_wire::id::{Imsi, Tlli};
 use gannet_wire::rlcmac::coding::CodingScheme;
@@ -35,6 +36,18 @@ pub struct World {
     pub told: Vec<Told>,
     /// Pages that mobiles have heard, and when.
     pub paged: Vec<(Instant, u32, Page)>,
+}
+
+/// What an LL-PDU is worth in these tests: signalling before all, user data by weight.
+pub fn class_of_ll_pdu(octets: &[u8]) -> Class {
+    // SAPI 1 is GMM, 3, 5, 9 and 11 are the four qualities of user data (04.64 clause 6.2.3).
+    match octets.first().map(|address| address & 0x0f) {
+        Some(1) => Class::Signalling,
+        Some(3) => Class::Weighted(8),
+        Some(5) => Class::Weighted(4),
+        Some(9) => Class::Weighted(2),
+        _ => Class::Weighted(1),
+    }
 }
 
 /// What a world is made with.

@@ -36,7 +36,7 @@ use super::custody::{Delivered, LlPdu};
 use super::rlc::RlcCounts;
 use super::signal::{Burst, To, Up};
 use downlink::{DownState, DownTbf};
-use fair::{Class, VirtualTime};
+use fair::VirtualTime;
 use foldhash::fast::FixedState;
 use gannet_machine::time::{Duration, Instant};
 use gannet_wire::id::Tlli;
@@ -310,19 +310,6 @@ impl Pcu {
     /// An access burst came in a frame.
     pub fn burst(&mut self, burst: Burst) {
         self.access.burst(burst);
-    }
-}
-
-/// What an LL-PDU is worth where nobody says it: signalling before all, user data by weight.
-#[must_use]
-pub fn class_of_ll_pdu(octets: &[u8]) -> Class {
-    // SAPI 1 is GMM, 3, 5, 9 and 11 are the four qualities of user data (04.64 clause 6.2.3).
-    match octets.first().map(|address| address & 0x0f) {
-        Some(1) => Class::Signalling,
-        Some(3) => Class::Weighted(8),
-        Some(5) => Class::Weighted(4),
-        Some(9) => Class::Weighted(2),
-        _ => Class::Weighted(1),
     }
 }
 
