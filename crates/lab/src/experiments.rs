@@ -218,6 +218,14 @@ pub const ALL: &[Experiment] = &[
         run: crate::bearer::throughput::run,
     },
     Experiment {
+        name: "bearer-beside",
+        description: "the round trip of a ping beside one TCP connection that fills 100 Mbit/s, both ways and modes",
+        purpose: "Measures by how much the round trip of a ping through gannet ms, ap, sgsn and ggsn is longer beside one TCP connection \
+                  of the same context, whose packets fill a bearer of 100 Mbit/s, both ways and in both modes, beside that of the bearer \
+                  alone. Devices have the kernel's default discipline, by which the ping goes first.",
+        run: crate::bearer::beside::run,
+    },
+    Experiment {
         name: "bearer-loss",
         description: "TCP by GPRS over Ethernet that loses frames, by timer and way of retransmission of acknowledged mode",
         purpose: "Measures what one TCP connection carries over an emulated Ethernet link of 100 Mbit/s that loses 0 to 10 % of its \

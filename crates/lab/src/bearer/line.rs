@@ -27,6 +27,8 @@ pub enum Kind {
     Wlan,
     /// 1 Gbit/s both ways by the kernel's token buckets: no emulator in user space is as fast.
     Gigabit,
+    /// 100 Mbit/s both ways by the kernel's token buckets, with the kernel's default queue: what waits, waits where a sender can tell.
+    Metered,
 }
 
 impl Kind {
@@ -36,6 +38,7 @@ impl Kind {
             Self::Ethernet => "Ethernet, 100 Mbit/s full duplex",
             Self::Wlan => "802.11b, 11 Mbit/s half duplex, 0.81 ms for each frame besides its octets",
             Self::Gigabit => "1 Gbit/s both ways by token buckets of 125,000 octets",
+            Self::Metered => "100 Mbit/s both ways by token buckets of 12,500 octets, with pfifo_fast",
         }
     }
 
@@ -45,13 +48,14 @@ impl Kind {
             Self::Ethernet => "100 Mbit/s",
             Self::Wlan => "wireless LAN",
             Self::Gigabit => "1 Gbit/s",
+            Self::Metered => "100 Mbit/s by token buckets",
         }
     }
 
     /// What carries frames there: bits/s.
     pub const fn rate(self) -> u64 {
         match self {
-            Self::Ethernet => 100_000_000,
+            Self::Ethernet | Self::Metered => 100_000_000,
             Self::Wlan => 11_000_000,
             Self::Gigabit => 1_000_000_000,
         }
@@ -59,13 +63,13 @@ impl Kind {
 
     /// Whether a thread carries its frames.
     pub const fn is_emulated(self) -> bool {
-        !matches!(self, Self::Gigabit)
+        !matches!(self, Self::Gigabit | Self::Metered)
     }
 
     /// The one medium for both directions.
     pub const fn shared(self) -> Option<Shared> {
         match self {
-            Self::Ethernet | Self::Gigabit => None,
+            Self::Ethernet | Self::Gigabit | Self::Metered => None,
             Self::Wlan => Some(Shared {
                 rate: self.rate(),
                 overhead: WLAN_OVERHEAD,
@@ -76,12 +80,16 @@ impl Kind {
     }
 }
 
-/// Arguments of `tc` for a device at an end of [`Kind::Gigabit`]: its bucket is what the rate carries in a millisecond.
-pub fn token_bucket(device: &str) -> Vec<String> {
-    let limit = QUEUE_OCTETS.to_string();
-    let words =
-        ["qdisc", "add", "dev", device, "root", "tbf", "rate", "1gbit", "burst", "125000", "limit", &limit];
-    words.map(str::to_owned).to_vec()
+/// Words for `tc` that give a device the token bucket of its kind, which holds what the rate carries in a millisecond: a command each.
+pub fn token_bucket(kind: Kind, device: &str) -> Vec<Vec<String>> {
+    let (rate, burst, limit) =
+        (format!("{}bit", kind.rate()), (kind.rate() / 8000).to_string(), QUEUE_OCTETS.to_string());
+    let words = |words: &[&str]| {
+        [&["qdisc", "add", "dev", device], words].concat().into_iter().map(str::to_owned).collect()
+    };
+    let bucket = words(&["root", "handle", "1:", "tbf", "rate", &rate, "burst", &burst, "limit", &limit]);
+    let queue = (kind == Kind::Metered).then(|| words(&["parent", "1:1", "pfifo_fast"]));
+    [bucket].into_iter().chain(queue).collect()
 }
 
 /// What a line is like beside its kind.

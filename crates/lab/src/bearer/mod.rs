@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `bearer-rtt` | the round trip by packet size, with the standard's parameters and with parameters that fit the bearer |
 //! | `bearer-throughput` | TCP, with both sets of parameters |
+//! | `bearer-beside` | the round trip of a ping beside TCP that fills the bearer |
 //! | `bearer-loss` | TCP where frames are lost, with every timer and way of retransmission |
 //! | `bearer-sequence` | sequence numbers of TCP and of LLC over time, where frames are lost |
 //! | `bearer-change` | a change of bearer during a download |
@@ -24,6 +25,7 @@
 //! The page is `docs/lab/bearer.md`.
 
 mod bed;
+pub mod beside;
 pub mod change;
 mod configs;
 pub mod cpu;

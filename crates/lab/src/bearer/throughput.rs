@@ -40,7 +40,7 @@ const fn sizes(size: Size) -> (u32, (u32, u32)) {
 /// The ways that are measured: where user space is the bound, the bare hops stand beside them.
 const fn ways(kind: Kind) -> &'static [Through] {
     match kind {
-        Kind::Ethernet | Kind::Wlan => &Through::ALL,
+        Kind::Ethernet | Kind::Wlan | Kind::Metered => &Through::ALL,
         Kind::Gigabit => &Through::WITH_HOPS,
     }
 }
@@ -202,7 +202,7 @@ fn verdicts(all: &[Measured]) -> Vec<Verdict> {
                 (Kind::Ethernet, Set::Standard) => Some("0.38"),
                 (Kind::Ethernet, Set::Fitting) => Some("0.86"),
                 (Kind::Wlan, _) => Some("comparable"),
-                (Kind::Gigabit, _) => None,
+                (Kind::Gigabit | Kind::Metered, _) => None,
             };
             let least = least.filter(|_| of.through.is_gprs());
             let (part, mbps) = (&of.part, of.mbps.median());

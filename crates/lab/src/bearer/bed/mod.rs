@@ -119,9 +119,10 @@ impl Bed {
                 namespace.ip(&[&pair[..], &["netns", line.middle.name()]].concat())?;
                 line.middle.ip(&["link", "set", end, "up"])?;
             } else {
-                let words = line::token_bucket(device);
-                let words: Vec<&str> = words.iter().map(String::as_str).collect();
-                namespace.output_of("tc", &words)?;
+                for words in line::token_bucket(line.kind, device) {
+                    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                    namespace.output_of("tc", &words)?;
+                }
             }
             namespace.output_of("ethtool", &[&["-K", device][..], &OFF].concat())?;
             namespace.ip(&["link", "set", device, "up"])?;
