@@ -38,7 +38,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::LlcTooLong | D::LlcNoRoom | D::SndcpEmpty | D::SndcpTooLong | D::SndcpNoRoom
         | D::SndcpUnconfirmedFull | D::SndcpUnconfirmed | D::SgsnNoContext | D::SgsnUnconfirmedFull | D::SgsnNoCell | D::SgsnNoHeadroom
         | D::HeldFull | D::HeldTooLong | D::HeldUnanswered | D::HeldMobileGone => Place::Read,
-        D::DemuxUnknownTlli | D::NsBlocked | D::SndcpUnknownNsapi | D::GtpNoPath | D::GtpNoHeadroom | D::GtpOwnAddress
+        D::RtDeviceQueue | D::DemuxUnknownTlli | D::NsBlocked | D::SndcpUnknownNsapi | D::GtpNoPath | D::GtpNoHeadroom | D::GtpOwnAddress
         | D::GtpToMobile | D::GgsnToGtp | D::GgsnSourceAddress | D::DemuxForeignSource | D::GgsnLinkLocal | D::GgsnNotIp | D::GgsnNoContext | D::GgsnAwaitsContext
         | D::GgsnNotificationLimited | D::GgsnNoFilter | D::GgsnToMobile | D::GgsnHopLimit | D::GgsnOverRate | D::GgsnContextGone | D::BssFlushed | D::BssUnknownMobile
         | D::SgsnOtherRoutingArea | D::BssOverrun | D::BssLifetime | D::BssContactLost | D::BssRadioLoss | D::BssCellDown | D::MsOtherCell

@@ -56,6 +56,7 @@ drops! {
     RtSendQueueFull: "rt_send_queue_full", "real-time driver", "the queue in front of a socket that takes nothing more was full";
     RtSendTooLong: "rt_send_too_long", "real-time driver", "a datagram was longer than its path takes";
     RtSendFailed: "rt_send_failed", "real-time driver", "the operating system refused to send a datagram";
+    RtDeviceQueue: "rt_device_queue", "RFC 8290", "a packet from a TUN device waited too long for a node that takes no more, or there were too many";
     RtReceiveMalformed: "rt_receive_malformed", "real-time driver", "a device handed over a packet that does not fit its own header";
     RtReceiveOverrun: "rt_receive_overrun", "packet(7)", "packets came to a device faster than the node took them from its packet socket";
     RtReceiveTooLong: "rt_receive_too_long", "real-time driver", "a datagram arrived that is longer than a frame";

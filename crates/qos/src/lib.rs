@@ -8,6 +8,7 @@ pub mod deadline_heap;
 pub mod discipline;
 pub mod edge;
 pub mod flow_queues;
+pub mod fq_codel;
 pub mod leaky_bucket;
 pub mod links;
 pub mod shaped;

@@ -35,8 +35,8 @@ const TP_STATUS_CSUMNOTREADY: u32 = 1 << 3;
 const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
 /// Octets for what waits in the kernel before it is received.
 const BUFFER_OCTETS: usize = 4 << 20;
-/// Octets that the kernel counts for what a socket of one EtherType has sent and the device has not: some 30 long frames.
-const SHORT_OCTETS: c_int = 1 << 16;
+/// Octets that the kernel counts for what a socket of one EtherType has sent and the device has not: some 20 long frames.
+const SHORT_OCTETS: c_int = 1 << 15;
 
 /// Of what a socket's frames consist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! nodes keep behind the device's queue, in the order in which they read it.
 
 use super::bed::{Bed, Processes, Through};
-use super::configs::{GGSN_DEVICE, Mode, Parameters};
+use super::configs::{GGSN_DEVICE, Mode, Parameters, Waiting};
 use super::line::{Conditions, Kind};
 use super::probe::{CONGESTION, LITTLE_DELAY, ping_marked, quantile};
 use super::text;
@@ -53,6 +53,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let stop = testbed::begin("bearer-beside", &PROGRAMS)?;
     let (rounds, seconds) = sizes(options.size);
     let mut bed = Bed::new("beside", &options.out, &[Kind::Metered], Conditions::NONE)?;
+    bed.wait_at(Waiting::AtTheSgsn);
     let nodes = bed.start_nodes((&Parameters::fitting(), Processes::Four), &stop)?;
     for mode in Mode::BOTH {
         bed.phone().output_of("tc", &discipline(mode.device())).map_err(text)?;

@@ -150,8 +150,46 @@ line vty
     )
 }
 
+/// Where packets wait that are for a mobile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// Before the bearer, as without GPRS: the SGSN is told of more than the bearer carries.
+    AtTheBearer,
+    /// In the SGSN, and for little time: it is told of a little less than a bearer of 100 Mbit/s carries.
+    AtTheSgsn,
+}
+
+impl Waiting {
+    /// Lines of the access point.
+    const fn of_access_point(self) -> &'static str {
+        match self {
+            Self::AtTheBearer => {
+                " radio downlink 500000000 uplink 500000000
+ flow-control cell bmax 6553500
+ flow-control ms bmax 6553500 rate 500000000
+"
+            }
+            // Of 1538 octets of a full frame on the line 1492 are those of its LL-PDU.
+            Self::AtTheSgsn => {
+                " radio downlink 12000000 uplink 500000000
+ flow-control cell bmax 16000
+ flow-control ms bmax 16000 rate 12000000
+"
+            }
+        }
+    }
+
+    /// Lines of the SGSN.
+    const fn of_sgsn(self) -> &'static str {
+        match self {
+            Self::AtTheBearer => "",
+            Self::AtTheSgsn => " buffer-ms 4\n",
+        }
+    }
+}
+
 /// For `gannet sgsn`. It does not poll: it shares two cores with all others.
-pub fn sgsn(state: &Path, parameters: &Parameters) -> String {
+pub fn sgsn(state: &Path, parameters: &Parameters, waiting: Waiting) -> String {
     format!(
         "sgsn
  gtp state-dir {}
@@ -160,7 +198,7 @@ pub fn sgsn(state: &Path, parameters: &Parameters) -> String {
  auth-policy accept-all
  policing off
  busy-poll off
-{}ns
+{}{}ns
  bind udp local
   listen {SGSN} 23000
   accept-ipaccess
@@ -170,13 +208,13 @@ line vty
  bind {SGSN}
 ",
         state.display(),
+        waiting.of_sgsn(),
         parameters.llc
     )
 }
 
-/// For `gannet ap`, with a cell for each bearer. The SGSN is told of more than the bearer carries: what waits is to wait before
-/// the bearer, as without GPRS.
-pub fn access_point(bearers: &[&str]) -> String {
+/// For `gannet ap`, with a cell for each bearer.
+pub fn access_point(bearers: &[&str], waiting: Waiting) -> String {
     let lines = bearers.iter().fold(String::new(), |mut lines, bearer| {
         let _ = writeln!(lines, " bearer ethernet {bearer}");
         lines
@@ -187,14 +225,12 @@ pub fn access_point(bearers: &[&str]) -> String {
  remote-port 23000
  local-ip 127.0.0.4
  cells {}
-{lines} radio downlink 500000000 uplink 500000000
- flow-control cell bmax 6553500
- flow-control ms bmax 6553500 rate 500000000
-line vty
+{lines}{}line vty
  no login
  bind 127.0.0.4
 ",
-        bearers.len()
+        bearers.len(),
+        waiting.of_access_point()
     )
 }
 
@@ -209,7 +245,7 @@ pub fn mobile_station(socket: &Path, bearers: &[&str], (parameters, mobiles): (&
     config.push_str(&parameters.llc);
     for mode in Mode::BOTH {
         let _ =
-            write!(config, " context {}\n  mode {}\n  mtu {}\n", mode.prefix(), mode.name(), parameters.mtu);
+            write!(config, " context {}\n  mode {}\n  mtu {}\n  bit-rate downlink 100000 uplink 100000\n", mode.prefix(), mode.name(), parameters.mtu);
         if mobiles == 1 {
             let _ = writeln!(config, "  route {}/32", mode.host());
         }

@@ -48,7 +48,7 @@ impl Packets {
 
     /// So much waits that no more is to come for a while.
     pub(super) fn is_backed_up(&self) -> bool {
-        self.blocked && self.queue.len() >= PACKET_BATCH / 4
+        self.blocked && !self.queue.is_empty()
     }
 
     /// The EtherType of a packet that is sent; IP says it itself.

@@ -26,7 +26,9 @@ impl Io {
     /// The poll said that endpoint `index` may be read or written.
     pub(crate) fn ready(&mut self, index: usize, readable: bool, writable: bool) {
         let Some(Some(endpoint)) = self.endpoints.get_mut(index) else { return };
-        if readable && !endpoint.readable && !endpoint.held {
+        // What a device has does not stay in the kernel: it waits here in better order.
+        let is_wanted = !endpoint.held || matches!(endpoint.kind, Kind::Tun(_));
+        if readable && !endpoint.readable && is_wanted {
             endpoint.readable = true;
             self.readable.push_back(index);
         }
@@ -38,6 +40,8 @@ impl Io {
             Kind::Packets(packets) if writable && packets.blocked => {
                 packets.blocked = false;
                 self.watch(index, Interest::READABLE);
+                // What waits goes before more is taken that is for the same device.
+                self.flush_packets(index);
             }
             Kind::Tcp(_) if writable => self.stream_writable(index),
             Kind::Udp(_) | Kind::Tun { .. } | Kind::Tcp(_) | Kind::Packets(_) => {}

@@ -1,14 +1,22 @@
 //! TUN devices of the loop: super-packets are cut into frames when they come, and what leaves in one turn is joined.
 
 use super::{Arrival, Endpoint, Io, Kind, Origin};
+use crate::log::LogSink;
 use crate::messages::BATCH;
+use crate::tun::flow_hash;
 use crate::tun::join::PACKETS_MAX;
 use crate::tun::{Missing, Reading, Tun};
 use gannet_machine::Peer;
 use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::trace::{Category, Level, TraceSink};
+use gannet_qos::fq_codel::FqCodel;
 use gannet_trace::pcapng::{Direction, InterfaceId};
+
+/// Packets that wait for a node that takes nothing, and those that it is given at once when it does again: so few that the node can say
+/// in between that it is enough.
+const WAITING_MAX: usize = 1000;
+const PART: usize = 16;
 
 /// A device of the loop.
 pub(crate) struct TunPort {
@@ -17,11 +25,13 @@ pub(crate) struct TunPort {
     pub(super) record: Option<InterfaceId>,
     /// What waits for the end of the turn.
     queue: Vec<Frame>,
+    /// What has come while the node takes nothing. In the kernel it would wait in order of arrival, and a long queue with it.
+    pub(super) waiting: FqCodel<Frame>,
 }
 
 impl TunPort {
     pub(super) const fn new(tun: Tun, peer: Peer, record: Option<InterfaceId>) -> Self {
-        Self { tun, peer, record, queue: Vec::new() }
+        Self { tun, peer, record, queue: Vec::new(), waiting: FqCodel::new(WAITING_MAX) }
     }
 }
 
@@ -40,16 +50,42 @@ impl Io {
 
     /// Receives one batch, and what a last super-packet has beyond it; false when there is nothing more.
     pub(super) fn receive_tun(&mut self, index: usize) -> bool {
-        let at_ns = self.clock.unix_ns(self.now);
+        let more = self.read_tun(index);
+        let now = self.now;
+        let Self { endpoints, arrivals, log, .. } = self;
+        let Some(Some(Endpoint { owner, kind: Kind::Tun(port), held: false, .. })) = endpoints.get_mut(index)
+        else {
+            return more;
+        };
+        for _ in 0..PART {
+            let Some(frame) = port.waiting.take(now, |_| log.dropped(Drop::RtDeviceQueue, None)) else {
+                return more;
+            };
+            let origin = Origin::Peer(port.peer);
+            arrivals.push_back(Arrival { machine: owner.machine, port: owner.port, origin, frame });
+        }
+        more || !port.waiting.is_empty()
+    }
+
+    /// Reads one batch; false when there is nothing more. What may not go on at once waits.
+    fn read_tun(&mut self, index: usize) -> bool {
+        let (now, at_ns) = (self.now, self.clock.unix_ns(self.now));
         let Self { endpoints, spare, frames, scratch, arrivals, log, recorder, .. } = self;
-        let Some(Some(Endpoint { owner, kind: Kind::Tun(port), .. })) = endpoints.get_mut(index) else {
+        let Some(Some(Endpoint { owner, kind: Kind::Tun(port), held, .. })) = endpoints.get_mut(index) else {
             return false;
         };
-        let TunPort { tun, peer, record, .. } = port;
+        let TunPort { tun, peer, record, waiting, .. } = port;
         let mut count = 0;
-        let mut arrived = |frame: Frame| {
+        let mut arrived = |frame: Frame, log: &mut LogSink| {
             if let (Some(recorder), Some(interface)) = (recorder.as_mut(), *record) {
                 recorder.ip(interface, at_ns, Direction::In, &frame);
+            }
+            if *held || !waiting.is_empty() {
+                let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+                if waiting.offer(now, flow_hash(&frame), octets, frame).is_some() {
+                    log.dropped(Drop::RtDeviceQueue, None);
+                }
+                return;
             }
             let origin = Origin::Peer(*peer);
             arrivals.push_back(Arrival { machine: owner.machine, port: owner.port, origin, frame });
@@ -71,7 +107,7 @@ impl Io {
                     return false;
                 }
                 Ok(Reading::Packet) => {
-                    arrived(frame);
+                    arrived(frame, log);
                     count += 1;
                 }
                 Ok(Reading::Several(mut cutter)) => {
@@ -84,7 +120,7 @@ impl Io {
                             continue;
                         };
                         match cutter.cut(frame.spare_mut()) {
-                            Some(len) if frame.set_len(len) => arrived(frame),
+                            Some(len) if frame.set_len(len) => arrived(frame, log),
                             _ => log.dropped(Drop::RtReceiveTooLong, None),
                         }
                     }
@@ -153,7 +189,7 @@ impl Io {
     }
 }
 
-fn send_one(tun: &mut Tun, frame: &mut Frame, sent: impl FnOnce(&Frame), log: &mut crate::log::LogSink) {
+fn send_one(tun: &mut Tun, frame: &mut Frame, sent: impl FnOnce(&Frame), log: &mut LogSink) {
     match tun.send(frame) {
         Ok(()) => sent(frame),
         Err(error) => {

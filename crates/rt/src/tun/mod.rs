@@ -5,12 +5,14 @@
 //! by a system call of its own.
 
 pub(crate) mod cut;
+mod flow;
 pub(crate) mod header;
 pub(crate) mod join;
 mod layout;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use flow::flow_hash;
 use crate::netlink::{DeviceRoute, Netlink};
 use crate::sys::{self, InterfaceChange, TunFlags};
 use core::net::{Ipv4Addr, Ipv6Addr};

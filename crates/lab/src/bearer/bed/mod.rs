@@ -11,7 +11,7 @@ mod ask;
 mod others;
 mod setup;
 
-use super::configs::{self, BEARERS, GGSN_DEVICE, Mode, NETWORK, PHONE, Parameters};
+use super::configs::{self, BEARERS, GGSN_DEVICE, Mode, NETWORK, PHONE, Parameters, Waiting};
 use super::line::{self, Conditions, ENDS, Emulated, Kind};
 use super::text;
 use crate::iperf::{self, Carried};
@@ -57,6 +57,7 @@ pub struct Bed {
     phone: Namespace,
     network: Namespace,
     directory: PathBuf,
+    waiting: Waiting,
     /// The processes at the mobile's end of ways without GPRS.
     near: Vec<(Through, u32)>,
 }
@@ -79,6 +80,7 @@ impl Bed {
             phone: namespace("ms")?,
             network: namespace("net")?,
             directory,
+            waiting: Waiting::AtTheBearer,
             near: Vec::new(),
         };
         bed.prepare().map_err(text)?;
@@ -206,8 +208,8 @@ impl Bed {
         let state = self.directory.clone();
         let files = [
             ("ggsn", self.config_file("ggsn", &configs::ggsn(&state))?),
-            ("sgsn", self.config_file("sgsn", &configs::sgsn(&state, parameters))?),
-            ("ap", self.config_file("ap", &configs::access_point(&self.bearers()))?),
+            ("sgsn", self.config_file("sgsn", &configs::sgsn(&state, parameters, self.waiting))?),
+            ("ap", self.config_file("ap", &configs::access_point(&self.bearers(), self.waiting))?),
         ];
         let [(_, ggsn), (_, sgsn), (_, ap)] = &files;
         match processes {
@@ -222,6 +224,11 @@ impl Bed {
                 Ok(vec![self.start_own("core", Place::Network, &words)?])
             }
         }
+    }
+
+    /// What is for a mobile waits there, of nodes that start from here on.
+    pub const fn wait_at(&mut self, waiting: Waiting) {
+        self.waiting = waiting;
     }
 
     /// Starts the four nodes and waits until both contexts answer.

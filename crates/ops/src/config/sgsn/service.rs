@@ -257,7 +257,7 @@ fn install_paths(grammar: &mut Grammar<Sgsn>) {
 
 fn install_queues(grammar: &mut Grammar<Sgsn>) {
     let help = "How much of its rate may wait for a PDP context\nMilliseconds";
-    add(grammar, "buffer-ms <10-60000>", help, |edit| {
+    add(grammar, "buffer-ms <1-60000>", help, |edit| {
         edit.config.service.buffer_ms = edit.args.value(0)?;
         Ok(())
     });
