@@ -297,7 +297,7 @@ fn devices_given_by_descriptor_serve_their_slots() {
 }
 
 #[test]
-fn a_device_that_is_held_is_left_alone_and_loses_nothing() {
+fn a_device_that_is_held_gives_nothing_and_loses_nothing() {
     let mut node = quiet_loop(8);
     let (machine, heard) = add(&mut node, Relay::new(false, true));
     let mut ends = Vec::new();
@@ -326,6 +326,51 @@ fn a_device_that_is_held_is_left_alone_and_loses_nothing() {
         assert_eq!(heard.borrow().last(), Some(&Told::Got(Port(4), Peer::Slot(0), vec![0; 10])));
         node.access().machine(machine).unwrap().seen = 2 * round;
     }
+}
+
+/// What waits for a machine that takes nothing comes in order when it does again. It leaves frames to others: beyond that packets are
+/// dropped by name.
+#[test]
+fn a_device_that_is_held_leaves_frames_to_others() {
+    let mut node = quiet_loop(32);
+    let (machine, heard) = add(&mut node, Relay::new(false, true));
+    let mut ends = Vec::new();
+    for slot in 0..2 {
+        let (device, end) = UnixDatagram::pair().unwrap();
+        let tun = Tun::from_fd(device.into(), "mobile").unwrap();
+        node.attach_tun(machine, Port(4), Peer::Slot(slot), tun, None).unwrap();
+        ends.push(end);
+    }
+    let seen = |node: &mut EventLoop| node.access().machine(machine).unwrap().seen;
+    node.access().outside(machine).hold(Port(4), Peer::Slot(0), true);
+    for number in 0..60_u8 {
+        ends[0].send(&[number; 10]).unwrap();
+        node.turn(Some(Duration::ZERO)).unwrap();
+    }
+    until(&mut node, |node| drops(node, Drop::RtDeviceQueue) >= 20);
+    ends[1].send(&[99; 10]).unwrap();
+    until(&mut node, |node| seen(node) == 1);
+    node.access().outside(machine).hold(Port(4), Peer::Slot(0), false);
+    until(&mut node, |node| seen(node) + drops(node, Drop::RtDeviceQueue) == 61);
+    let numbers: Vec<u8> = heard
+        .borrow()
+        .iter()
+        .filter_map(|told| match told {
+            Told::Got(_, Peer::Slot(0), octets) => octets.first().copied(),
+            _ => None,
+        })
+        .collect();
+    assert!(!numbers.is_empty() && numbers.is_sorted(), "{numbers:?}");
+    assert_eq!(node.access().frames().free(), 32);
+    // What waits for a device that goes is counted.
+    node.access().outside(machine).hold(Port(4), Peer::Slot(0), true);
+    let before = drops(&mut node, Drop::RtDeviceQueue);
+    ends[0].send(&[0; 10]).unwrap();
+    node.turn(Some(Duration::ZERO)).unwrap();
+    let (device, _end) = UnixDatagram::pair().unwrap();
+    let tun = Tun::from_fd(device.into(), "mobile").unwrap();
+    node.access().outside(machine).attach_tun(Port(4), Peer::Slot(0), tun, None).unwrap();
+    until(&mut node, |node| drops(node, Drop::RtDeviceQueue) == before + 1);
 }
 
 /// A line-by-line server: `seen` prints the machine's counter, `send` gives it a command.

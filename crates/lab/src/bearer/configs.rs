@@ -244,8 +244,13 @@ pub fn mobile_station(socket: &Path, bearers: &[&str], (parameters, mobiles): (&
     config.push_str(" bearer hysteresis 100 hold 200\n apn internet\n");
     config.push_str(&parameters.llc);
     for mode in Mode::BOTH {
-        let _ =
-            write!(config, " context {}\n  mode {}\n  mtu {}\n  bit-rate downlink 100000 uplink 100000\n", mode.prefix(), mode.name(), parameters.mtu);
+        let _ = write!(
+            config,
+            " context {}\n  mode {}\n  mtu {}\n  bit-rate downlink 100000 uplink 100000\n",
+            mode.prefix(),
+            mode.name(),
+            parameters.mtu
+        );
         if mobiles == 1 {
             let _ = writeln!(config, "  route {}/32", mode.host());
         }

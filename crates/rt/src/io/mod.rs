@@ -403,7 +403,8 @@ impl Io {
         self.flush_tun(index);
         let endpoint = self.endpoints.get_mut(index).and_then(Option::take);
         if let Some(Endpoint { kind: Kind::Tun(port), .. }) = &endpoint {
-            (0..port.waiting.len()).for_each(|_| self.log.dropped(gannet_machine::drops::Drop::RtDeviceQueue, None));
+            (0..port.waiting.len())
+                .for_each(|_| self.log.dropped(gannet_machine::drops::Drop::RtDeviceQueue, None));
         }
         if let Some(fd) = endpoint.as_ref().and_then(Endpoint::fd) {
             // Closing takes it off the poll too; an error here changes nothing.

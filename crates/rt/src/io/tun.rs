@@ -76,13 +76,14 @@ impl Io {
         };
         let TunPort { tun, peer, record, waiting, .. } = port;
         let mut count = 0;
+        let leaves_enough = frames.free() > frames.capacity() / 4;
         let mut arrived = |frame: Frame, log: &mut LogSink| {
             if let (Some(recorder), Some(interface)) = (recorder.as_mut(), *record) {
                 recorder.ip(interface, at_ns, Direction::In, &frame);
             }
             if *held || !waiting.is_empty() {
                 let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
-                if waiting.offer(now, flow_hash(&frame), octets, frame).is_some() {
+                if !leaves_enough || waiting.offer(now, flow_hash(&frame), octets, frame).is_some() {
                     log.dropped(Drop::RtDeviceQueue, None);
                 }
                 return;

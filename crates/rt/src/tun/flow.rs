@@ -18,7 +18,8 @@ pub(crate) fn flow_hash(packet: &[u8]) -> u32 {
     let ports = ports.filter(|_| has_ports).map_or(&[][..], |from| at(from..from + 4));
     let octets = addresses.iter().chain(protocol.as_slice()).chain(ports);
     // FNV-1a, and its upper half into the lower, by which queues are chosen.
-    let hash = octets.fold(0x811c_9dc5_u32, |hash, octet| (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193));
+    let hash =
+        octets.fold(0x811c_9dc5_u32, |hash, octet| (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193));
     hash ^ (hash >> 16)
 }
 

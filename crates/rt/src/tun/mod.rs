@@ -12,11 +12,11 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use flow::flow_hash;
 use crate::netlink::{DeviceRoute, Netlink};
 use crate::sys::{self, InterfaceChange, TunFlags};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use cut::{Cutter, complete};
+pub(crate) use flow::flow_hash;
 use gannet_machine::frame::{FRAME_SIZE, Frame};
 use header::{HEADER, OffloadHeader, Segments};
 use join::{Group, HEADERS_MAX, Joiner, Joins, MEMBERS_MAX};
