@@ -83,7 +83,8 @@ impl Io {
             }
             if *held || !waiting.is_empty() {
                 let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
-                if !leaves_enough || waiting.offer(now, flow_hash(&frame), octets, frame).is_some() {
+                let may_wait = leaves_enough || waiting.is_empty();
+                if !may_wait || waiting.offer(now, flow_hash(&frame), octets, frame).is_some() {
                     log.dropped(Drop::RtDeviceQueue, None);
                 }
                 return;
