@@ -4,7 +4,7 @@ use super::flags::{Flags, ProcessFlags};
 use super::{ConfigOf, Node, Running, Signals, in_use, listener, log, reports, statistics, vty_service};
 use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level, TraceSink};
-use gannet_ops::config::{self, Common, ConfigErrors, Element, Listen, Loaded};
+use gannet_ops::config::{self, BusyPoll, Common, ConfigErrors, Element, Listen, Loaded};
 use gannet_ops::connections::Connections;
 use gannet_ops::grammar::Problem;
 use gannet_ops::vty::Server;
@@ -60,6 +60,8 @@ pub trait Part {
     fn needs(&self) -> (usize, usize, usize);
     /// What else the loop must be for it.
     fn shape(&self, options: &mut LoopConfig);
+    /// Whether the loop is to poll for it.
+    fn busy_poll(&self) -> BusyPoll;
     /// Puts it into a loop, with all that people and programs ask it through. The log is its own where it has the targets.
     ///
     /// # Errors
@@ -91,6 +93,10 @@ impl<N: Node> Part for Prepared<N> {
 
     fn shape(&self, options: &mut LoopConfig) {
         N::shape(&self.plan, options);
+    }
+
+    fn busy_poll(&self) -> BusyPoll {
+        BusyPoll::of::<N::Element>(&self.config)
     }
 
     fn start(
@@ -212,6 +218,11 @@ pub fn run_all(parts: Vec<Box<dyn Part>>, flags: &ProcessFlags) -> Result<ExitCo
         ..LoopConfig::default()
     };
     parts.iter().for_each(|part| part.shape(&mut options));
+    options.busy_poll = match parts.iter().map(|part| part.busy_poll()).max() {
+        None | Some(BusyPoll::Off) => gannet_rt::BusyPoll::Off,
+        Some(BusyPoll::Adaptive) => gannet_rt::BusyPoll::Adaptive,
+        Some(BusyPoll::Always) => gannet_rt::BusyPoll::Always,
+    };
     let mut node = EventLoop::new(options, clock, sink).map_err(|error| format!("event loop: {error}"))?;
     if let Some(pcap) = &flags.pcap {
         node.record_to(pcap).map_err(|error| error.to_string())?;
