@@ -96,6 +96,9 @@ pub enum LabCommand {
         /// Ethernet address of the hop at the other end
         #[arg(long)]
         far: String,
+        /// It polls for a millisecond after each packet
+        #[arg(long)]
+        polls: bool,
     },
     /// An SGSN with the mock cipher of the early demultiplexing study
     #[command(hide = true)]
@@ -290,7 +293,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             ed::bare::run(&ed::bare::Options { bare, users, real_time, cells, peer, port, work_ns })?;
             Ok(ExitCode::SUCCESS)
         }
-        LabCommand::Hop { tun, device, far } => hop(tun, device, &far),
+        LabCommand::Hop { tun, device, far, polls } => hop(tun, device, &far, polls),
         LabCommand::Sgsn { flags, work_ns } => {
             let mock = MockCipher::calibrated(work_ns, gannet_rt::gea::best());
             let steps = mock.steps();
@@ -376,9 +379,9 @@ pub fn demo(arguments: &DemoArguments) -> Result<ExitCode, String> {
     Ok(if outcome.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn hop(tun: String, device: String, far: &str) -> Result<ExitCode, String> {
+fn hop(tun: String, device: String, far: &str, polls: bool) -> Result<ExitCode, String> {
     let far = ed::bed::parse_ethernet(far).ok_or_else(|| format!("'{far}' is no address"))?;
-    bearer::hop::run(&bearer::hop::Options { tun, device, far: EthernetAddress(far) })?;
+    bearer::hop::run(&bearer::hop::Options { tun, device, far: EthernetAddress(far), polls })?;
     Ok(ExitCode::SUCCESS)
 }
 

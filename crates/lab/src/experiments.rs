@@ -205,7 +205,8 @@ pub const ALL: &[Experiment] = &[
         description: "round trips by GPRS over 100 Mbit/s Ethernet beside those of Ethernet alone, by packet size",
         purpose: "Measures the round trip of ICMP through gannet ms, ap, sgsn and ggsn over an emulated Ethernet link of 100 Mbit/s, \
                   beside that of the link alone and of two bare hops, by packet size, with LLC's standard parameters and with those \
-                  that fit the bearer, as four processes and with the network as one, in both modes (N. Aschenbruck et al., Integration of 3G Protocols into the Linux Kernel, 2004, figures 7 and 10).",
+                  that fit the bearer, as four processes and with the network as one, which sleeps or polls, with packets that SNDCP cuts \
+                  and that it does not, in both modes (N. Aschenbruck et al., Integration of 3G Protocols into the Linux Kernel, 2004, figures 7 and 10).",
         run: crate::bearer::rtt::run,
     },
     Experiment {
@@ -213,7 +214,8 @@ pub const ALL: &[Experiment] = &[
         description: "TCP by GPRS over Ethernet and wireless LAN beside these alone, both ways and modes",
         purpose: "Measures what one TCP connection carries through gannet ms, ap, sgsn and ggsn over Ethernet of 100 Mbit/s \
                   and 1 Gbit/s and wireless LAN of 11 Mbit/s, beside the link alone, both ways, with LLC's standard parameters and with those that fit the bearer, \
-                  at 1 Gbit/s also beside two bare hops and with the network as one process, \
+                  with packets that SNDCP cuts and that it does not, as four processes and with the network as one, \
+                  at 1 Gbit/s also beside two bare hops, \
                   in both modes (N. Aschenbruck et al., 2004, figures 8 and 11).",
         run: crate::bearer::throughput::run,
     },

@@ -332,6 +332,17 @@ impl Busy {
         now.since(self.polled_at).0 >= self.leisure().0 / 2
     }
 
+    /// Until when a loop does not sleep that has no device to poll, so that it asks for what has come and lets others run meanwhile;
+    /// `None` where it may sleep, or polls.
+    pub(crate) fn waits_awake(&self, now: Instant) -> Option<Instant> {
+        match self.mode {
+            _ if !self.pollers.is_empty() => None,
+            BusyPoll::Off => None,
+            BusyPoll::Adaptive => self.traffic_at.map(|at| at + SPIN).filter(|until| now < *until),
+            BusyPoll::Always => Some(now + SPIN),
+        }
+    }
+
     /// Is the loop not to sleep now?
     pub(crate) fn is_spinning(&self, now: Instant) -> bool {
         match self.mode {

@@ -428,6 +428,7 @@ impl EventLoop {
             driver.wake(&mut self.io);
         }
         self.work(true, None);
+        self.io.flush_before_services();
         let began = self.io.clock.now();
         self.serve_round();
         self.io.turn_cost.add_other(self.io.clock.now().since(began));
@@ -481,20 +482,24 @@ impl EventLoop {
     fn sleep(&mut self, longest: Option<Duration>) -> io::Result<bool> {
         self.io.refresh_now();
         let now = self.io.now;
-        let busy = self.io.has_readable()
+        let has_work = self.io.has_readable()
             || self.io.stop
             || self.io.hangup
             || self.io.report
             || !self.io.arrivals.is_empty()
             || !self.io.streams.is_empty()
-            || self.io.busy.is_spinning(now)
             || self.drivers.iter().any(|driver| driver.pending() || driver.unfinished());
+        let awake = self.io.busy.waits_awake(now).filter(|_| !has_work);
+        let busy = has_work || (awake.is_none() && self.io.busy.is_spinning(now));
         let wakes = self.drivers.iter().filter_map(|driver| driver.next_wake());
         let wakes = wakes.chain(self.services.iter().filter_map(|service| service.next_wake()));
         let wakes = wakes.chain(self.grace_ends).chain(longest.map(|longest| now + longest));
         let unsent = self.io.has_unsent().then(|| now + OFFER_AGAIN);
         let next = wakes.chain(unsent).chain(self.io.housekeeping_at()).min();
         let at_once = busy || next.is_some_and(|at| at <= now);
+        if let Some(awake) = awake.filter(|_| !at_once) {
+            return self.wait_awake(next.map_or(awake, |next| next.min(awake)));
+        }
         let polled_lately = self.turns < TURNS_PER_POLL && now < self.polled_at + POLL_EVERY;
         if at_once && polled_lately && longest != Some(Duration::ZERO) {
             self.turns += 1;
@@ -508,6 +513,23 @@ impl EventLoop {
         match self.poll.poll(&mut self.events, at_once.then_some(std::time::Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
             _ => Ok(true),
+        }
+    }
+
+    /// Asks the poll until something has come, or until then. Others that this core has to run go between.
+    fn wait_awake(&mut self, until: Instant) -> io::Result<bool> {
+        loop {
+            if let Err(error) = self.poll.poll(&mut self.events, Some(std::time::Duration::ZERO))
+                && error.kind() != io::ErrorKind::Interrupted
+            {
+                return Err(error);
+            }
+            self.io.refresh_now();
+            if !self.events.is_empty() || self.io.now >= until {
+                (self.turns, self.polled_at) = (0, self.io.now);
+                return Ok(true);
+            }
+            std::thread::yield_now();
         }
     }
 

@@ -11,7 +11,8 @@ use gannet_machine::frame::{Frame, FramePool};
 use gannet_machine::time::Duration;
 use gannet_machine::{Batch, Context, EthernetAddress, Input, Machine, Output, Peer, Port};
 use gannet_rt::{
-    EventLoop, MachineId, NetworkNamespace, PacketLayer, PacketSocket, PacketTarget, wait_for_packets,
+    EventLoop, MachineId, NetworkNamespace, PACKET_BATCH, PacketLayer, PacketSocket, PacketTarget,
+    wait_for_packets,
 };
 use gannet_testkit::Need;
 use gannet_testkit::netns::Netns;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let needs = &[Need::NetAdmin];
     gannet_testkit::main(&[
         ("frames_of_one_ether_type_come_and_go", needs, || inside(come_and_go)),
+        ("nothing_stays_behind_a_batch_that_is_full_or_not", needs, || inside(batches)),
         ("a_device_that_was_away_is_used_again", needs, || inside(away)),
         (
             "a_slow_line_holds_the_machine_back_and_loses_nothing",
@@ -188,6 +190,21 @@ fn come_and_go(bed: &mut Bed) {
     let (got, held) = bed.seen();
     assert_eq!((got, held), (vec![b"for all".to_vec(), long], vec![]));
     assert_eq!(bed.node.access().log().drops().raised().collect::<Vec<_>>(), []);
+}
+
+/// The socket is asked again behind a full batch alone: what comes later has the poll tell.
+fn batches(bed: &mut Bed) {
+    let batch = PACKET_BATCH;
+    for count in [1, batch - 1, batch, batch + 1, 2 * batch, 2 * batch + 1] {
+        let sent: Vec<Vec<u8>> = (0..count).map(|number| vec![u8::try_from(number).unwrap(); 100]).collect();
+        sent.iter().for_each(|octets| bed.send(HERE, OURS, octets));
+        let mut answers = Vec::new();
+        while answers.len() < count {
+            answers.extend(bed.answer());
+        }
+        assert_eq!(answers, sent);
+        assert_eq!(bed.seen().0, sent);
+    }
 }
 
 fn away(bed: &mut Bed) {

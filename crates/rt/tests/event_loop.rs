@@ -4,12 +4,14 @@
 
 mod common;
 
-use common::{Order, Relay, Told, quiet_loop};
+use common::{Order, Relay, Told, polling_loop, quiet_loop};
 use gannet_machine::drops::Drop;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::{Batch, Context, EthernetAddress, Input, Machine, Output, Peer, Port};
 use gannet_rt::log::LogSink;
-use gannet_rt::{Access, Clock, EventLoop, Hooks, LoopConfig, MachineId, NoHooks, Service, Tun, UdpConfig};
+use gannet_rt::{
+    Access, BusyPoll, Clock, EventLoop, Hooks, LoopConfig, MachineId, NoHooks, Service, Tun, UdpConfig,
+};
 use std::cell::{Cell, RefCell};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -62,6 +64,37 @@ fn echo_over_udp_keeps_order_and_gives_all_frames_back() {
         }
         assert_eq!(node.access().frames().free(), 64);
         assert_eq!(node.access().log().drops().total(), 0);
+    }
+}
+
+/// Each datagram comes while the loop waits for it, asleep or awake, and so do a wake-up and the end.
+#[test]
+fn a_loop_that_polls_does_what_one_that_sleeps_does() {
+    for busy_poll in [BusyPoll::Off, BusyPoll::Adaptive, BusyPoll::Always] {
+        let mut node = polling_loop(64, busy_poll);
+        let (echo, heard) = add(&mut node, Relay::new(true, false));
+        let at = node.bind_udp(echo, Port(0), &local()).unwrap();
+        let client = std::thread::spawn(move || {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.connect(at).unwrap();
+            for number in 0..100_u8 {
+                socket.send(&[number]).unwrap();
+                let mut octet = [0];
+                assert_eq!((socket.recv(&mut octet).unwrap(), octet), (1, [number]));
+            }
+        });
+        until(&mut node, |node| node.access().machine(echo).unwrap().seen == 100);
+        client.join().unwrap();
+        let spans = [Duration::from_micros(300), Duration::from_millis(3)];
+        assert!(node.access().command(echo, Order::Wake(spans.to_vec())));
+        until(&mut node, |_| heard.borrow().len() == 2);
+        for told in heard.borrow().iter() {
+            let Told::Woken(_, due, came) = told else { panic!("{told:?}") };
+            assert!(came >= due, "{busy_poll}");
+        }
+        // Nobody sends, and nothing is due: a turn ends all the same.
+        node.turn(Some(Duration::from_millis(2))).unwrap();
+        assert_eq!(node.access().frames().free(), 64);
     }
 }
 

@@ -221,6 +221,9 @@ impl<N: Node> Running<N> {
                  start on.\n",
             );
         }
+        if old_common.busy_poll != new_common.busy_poll {
+            out.push_str("Whether the process polls is decided at the next start.\n");
+        }
         let result = self.node.reconfigure(&self.config, &new, access, out);
         match result {
             Ok(()) => self.config = new,

@@ -4,7 +4,7 @@ use super::flags::{Flags, ProcessFlags};
 use super::{ConfigOf, Node, Running, Signals, in_use, listener, log, reports, statistics, vty_service};
 use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level, TraceSink};
-use gannet_ops::config::{self, Common, ConfigErrors, Element, Listen, Loaded};
+use gannet_ops::config::{self, BusyPoll, Common, ConfigErrors, Element, Listen, Loaded};
 use gannet_ops::connections::Connections;
 use gannet_ops::grammar::Problem;
 use gannet_ops::vty::Server;
@@ -60,6 +60,8 @@ pub trait Part {
     fn needs(&self) -> (usize, usize, usize);
     /// What else the loop must be for it.
     fn shape(&self, options: &mut LoopConfig);
+    /// Whether the loop is to poll for it.
+    fn busy_poll(&self) -> BusyPoll;
     /// Puts it into a loop, with all that people and programs ask it through. The log is its own where it has the targets.
     ///
     /// # Errors
@@ -91,6 +93,10 @@ impl<N: Node> Part for Prepared<N> {
 
     fn shape(&self, options: &mut LoopConfig) {
         N::shape(&self.plan, options);
+    }
+
+    fn busy_poll(&self) -> BusyPoll {
+        BusyPoll::of::<N::Element>(&self.config)
     }
 
     fn start(
@@ -212,6 +218,7 @@ pub fn run_all(parts: Vec<Box<dyn Part>>, flags: &ProcessFlags) -> Result<ExitCo
         ..LoopConfig::default()
     };
     parts.iter().for_each(|part| part.shape(&mut options));
+    options.busy_poll = busy_poll(&parts);
     let mut node = EventLoop::new(options, clock, sink).map_err(|error| format!("event loop: {error}"))?;
     if let Some(pcap) = &flags.pcap {
         node.record_to(pcap).map_err(|error| error.to_string())?;
@@ -221,6 +228,15 @@ pub fn run_all(parts: Vec<Box<dyn Part>>, flags: &ProcessFlags) -> Result<ExitCo
     let mut nodes = All(parts.into_iter().map(start).collect::<Result<_, _>>()?);
     node.run(&mut nodes).map_err(|error| error.to_string())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// One loop polls as the most eager of its nodes has it.
+fn busy_poll(parts: &[Box<dyn Part>]) -> gannet_rt::BusyPoll {
+    match parts.iter().map(|part| part.busy_poll()).max() {
+        None | Some(BusyPoll::Off) => gannet_rt::BusyPoll::Off,
+        Some(BusyPoll::Adaptive) => gannet_rt::BusyPoll::Adaptive,
+        Some(BusyPoll::Always) => gannet_rt::BusyPoll::Always,
+    }
 }
 
 /// Reads a configuration, and asks whether a node can be made of it.
@@ -259,5 +275,40 @@ impl Listeners {
             node.add_service(Box::new(listener::Listener::new(ctrl, Rc::clone(running))))?;
         }
         node.add_service(Box::new(reports::Reports::new(Rc::clone(running))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ap::AccessPoint;
+    use crate::sgsn::SgsnNode;
+    use gannet_rt::BusyPoll::{Adaptive, Always, Off};
+    use gannet_testkit::TempDir;
+
+    fn part<N: Node>(directory: &Path, text: &str) -> Box<dyn Part> {
+        let file = directory.join(N::Element::NAME);
+        std::fs::write(&file, text).unwrap();
+        Box::new(Prepared::<N>::read(file).unwrap())
+    }
+
+    #[test]
+    fn a_process_polls_where_one_of_its_nodes_does() {
+        let directory = TempDir::new("busy-poll");
+        let polls = |of_sgsn: &str, of_ap: &str| {
+            let sgsn = "sgsn\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n";
+            let ns = "ns\n bind udp local\n  listen 127.0.0.1 23000\n";
+            let ap = "ap\n remote-ip 192.0.2.7\n local-ip 192.0.2.2\n bearer ethernet a\n";
+            busy_poll(&[
+                part::<SgsnNode>(directory.path(), &format!("{sgsn}{of_sgsn}{ns}")),
+                part::<AccessPoint>(directory.path(), &format!("{ap}{of_ap}")),
+            ])
+        };
+        assert_eq!(polls("", ""), Adaptive, "an SGSN does without a word");
+        assert_eq!(polls(" busy-poll off\n", ""), Off);
+        assert_eq!(polls(" busy-poll off\n", " busy-poll adaptive\n"), Adaptive);
+        assert_eq!(polls("", " busy-poll always\n"), Always);
+        assert_eq!(polls(" busy-poll always\n", " busy-poll adaptive\n"), Always);
+        assert_eq!(busy_poll(&[]), Off);
     }
 }

@@ -10,6 +10,7 @@ use core::net::{IpAddr, SocketAddr};
 use gannet_machine::time::Duration;
 use gannet_node::sgsn::subscribers::SubscriberConfig;
 use gannet_node::sgsn::{ApnRoute, CellChange, GgsnPeer, PduLifetimes, SgsnConfig};
+use gannet_ops::config::BusyPoll;
 use gannet_ops::config::gtp::ECHO_INTERVAL_S;
 use gannet_ops::config::sgsn::{self as ops, GmmTimer};
 use gannet_proto::auth::AuthPolicy;
@@ -96,7 +97,8 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
     let user = SocketAddr::new(gtp_address, gtp::PORT_USER);
     let contexts = node.contexts_limit();
     let contexts_v0 = if speaks_v0(config) { contexts } else { contexts.min(CONTEXTS_V0) };
-    let paths = Paths::new(&config.service, (user, contexts, contexts_v0), (gb, node.mobiles_max));
+    let service = (&config.service, BusyPoll::of::<gannet_ops::Sgsn>(config));
+    let paths = Paths::new(service, (user, contexts, contexts_v0), (gb, node.mobiles_max));
     Ok(Plan {
         binds,
         frames: service::frames(&config.service, &node),
@@ -297,17 +299,8 @@ pub fn same_node(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> bool {
 }
 
 /// What of the service is decided at the start.
-const fn paths(
-    service: &ops::Service,
-) -> (ops::Ingress, ops::GbOutput, ops::BusyPoll, Option<u16>, Option<u32>, u32) {
-    (
-        service.ingress,
-        service.gb_output,
-        service.busy_poll,
-        service.core,
-        service.frames,
-        service.socket_buffer_kib,
-    )
+const fn paths(service: &ops::Service) -> (ops::Ingress, ops::GbOutput, Option<u16>, Option<u32>, u32) {
+    (service.ingress, service.gb_output, service.core, service.frames, service.socket_buffer_kib)
 }
 
 /// No class has a longer one than best effort.

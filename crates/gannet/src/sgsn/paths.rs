@@ -7,13 +7,14 @@ use core::fmt::Write as _;
 use core::net::SocketAddr;
 use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_node::sgsn::{GB, GTP_U, GTP_V0, Sgsn};
+use gannet_ops::config::BusyPoll;
 use gannet_ops::config::sgsn as ops;
 use gannet_ops::metrics::{self, Class, Group, Metric};
 use gannet_proto::gtp::TeidKey;
 use gannet_qos::class as qos;
 use gannet_rt::{
-    Access, Backend, BusyPoll, EMPTY_WHERE_POLLED, EventLoop, FlowCounters, IngressConfig, LoopConfig,
-    MachineId, OutputConfig, OutputWay, Ring, Traffic, UdpConfig,
+    Access, Backend, EMPTY_WHERE_POLLED, EventLoop, FlowCounters, IngressConfig, LoopConfig, MachineId,
+    OutputConfig, OutputWay, Ring, Traffic, UdpConfig,
 };
 use gannet_wire::gtp;
 use gannet_wire::id::Imsi;
@@ -26,14 +27,13 @@ pub struct Paths {
     /// Of Gb.
     uplink: IngressConfig,
     output: OutputConfig,
-    busy_poll: BusyPoll,
     core: Option<usize>,
 }
 
 impl Paths {
     /// For G-PDUs to an address, and so many places for PDP contexts, so many of which may be of GTPv0; for NS at another, and so many for mobiles.
     pub fn new(
-        service: &ops::Service,
+        (service, busy_poll): (&ops::Service, BusyPoll),
         (gtp_u, contexts, contexts_v0): (SocketAddr, usize, usize),
         (gb, mobiles): (SocketAddr, usize),
     ) -> Self {
@@ -67,15 +67,10 @@ impl Paths {
         };
         let mut output = OutputConfig { way, ..OutputConfig::default() };
         shrink_for_few(mobiles, [&mut ingress, &mut uplink], &mut output);
-        let busy_poll = match service.busy_poll {
-            ops::BusyPoll::Off => BusyPoll::Off,
-            ops::BusyPoll::Adaptive => BusyPoll::Adaptive,
-            ops::BusyPoll::Always => BusyPoll::Always,
-        };
         if busy_poll == BusyPoll::Always {
             (ingress.empty, uplink.empty) = (EMPTY_WHERE_POLLED, EMPTY_WHERE_POLLED);
         }
-        Self { ingress, uplink, output, busy_poll, core: service.core.map(usize::from) }
+        Self { ingress, uplink, output, core: service.core.map(usize::from) }
     }
 
     /// What the classifier of Gn needs to know contexts by their TEIDs.
@@ -86,7 +81,6 @@ impl Paths {
     /// What the loop must be for it.
     pub fn shape(&self, options: &mut LoopConfig) {
         options.core = self.core;
-        options.busy_poll = self.busy_poll;
         let receives = matches!(self.ingress.backend, Backend::Auto | Backend::Xdp);
         let sends = self.output.way != OutputWay::Udp;
         let rings = self.ingress.ring_frames() + self.uplink.ring_frames();

@@ -79,6 +79,8 @@ pub enum Set {
     Standard,
     /// [`Parameters::fitting`]: IP cuts what is longer than 1482 octets, and nothing else does.
     Fitting,
+    /// [`Parameters::cut_by_sndcp`]: IP cuts what is longer than 1500 octets, and SNDCP what is longer than 1482.
+    CutBySndcp,
 }
 
 impl Set {
@@ -87,6 +89,7 @@ impl Set {
         match self {
             Self::Standard => "standard",
             Self::Fitting => "fitting",
+            Self::CutBySndcp => "fitting, MTU 1500",
         }
     }
 
@@ -95,6 +98,7 @@ impl Set {
         match self {
             Self::Standard => Parameters::standard(),
             Self::Fitting => Parameters::fitting(),
+            Self::CutBySndcp => Parameters::cut_by_sndcp(),
         }
     }
 }
@@ -124,6 +128,11 @@ impl Parameters {
         let llc = " llc n201-u 1486\n llc sapi 3 n201-i 1485\n llc sapi 3 window downlink 255 uplink 255\n \
                    llc sapi 3 buffer downlink 24320 uplink 24320\n llc sapi 3 t200 10\n";
         Self { name: "fitting".to_owned(), llc: llc.to_owned(), mtu: 1482 }
+    }
+
+    /// The same with the MTU of Ethernet: a full packet is two SN-PDUs, the second of them short.
+    pub fn cut_by_sndcp() -> Self {
+        Self { name: Set::CutBySndcp.name().to_owned(), mtu: 1500, ..Self::fitting() }
     }
 }
 
@@ -188,8 +197,13 @@ impl Waiting {
     }
 }
 
-/// For `gannet sgsn`. It does not poll: it shares two cores with all others.
-pub fn sgsn(state: &Path, parameters: &Parameters, waiting: Waiting) -> String {
+/// The line of a node that polls for a millisecond after each packet, or sleeps at once: it shares two cores with all others.
+const fn busy_poll(polls: bool) -> &'static str {
+    if polls { " busy-poll adaptive\n" } else { " busy-poll off\n" }
+}
+
+/// For `gannet sgsn`. A process of several nodes polls where one of them does.
+pub fn sgsn(state: &Path, parameters: &Parameters, (polls, waiting): (bool, Waiting)) -> String {
     format!(
         "sgsn
  gtp state-dir {}
@@ -197,8 +211,7 @@ pub fn sgsn(state: &Path, parameters: &Parameters, waiting: Waiting) -> String {
  ggsn 0 remote-ip 127.0.0.2
  auth-policy accept-all
  policing off
- busy-poll off
-{}{}ns
+{}{}{}ns
  bind udp local
   listen {SGSN} 23000
   accept-ipaccess
@@ -208,6 +221,7 @@ line vty
  bind {SGSN}
 ",
         state.display(),
+        busy_poll(polls),
         waiting.of_sgsn(),
         parameters.llc
     )
@@ -235,13 +249,19 @@ pub fn access_point(bearers: &[&str], waiting: Waiting) -> String {
 }
 
 /// For `gannet ms`: mobiles with a context in each mode. One alone has a route to each context's host.
-pub fn mobile_station(socket: &Path, bearers: &[&str], (parameters, mobiles): (&Parameters, u32)) -> String {
+pub fn mobile_station(
+    socket: &Path,
+    bearers: &[&str],
+    (parameters, mobiles): (&Parameters, u32),
+    polls: bool,
+) -> String {
     let mut config =
         format!("ms\n mobiles {mobiles}\n attach-rate {ATTACH_PER_S}\n ctl socket {}\n", socket.display());
     for (number, bearer) in (1..).zip(bearers) {
         let _ = write!(config, " bearer ethernet {bearer}\n cell 001 01 1 0 {number}\n");
     }
     config.push_str(" bearer hysteresis 100 hold 200\n apn internet\n");
+    config.push_str(busy_poll(polls));
     config.push_str(&parameters.llc);
     for mode in Mode::BOTH {
         let _ = write!(

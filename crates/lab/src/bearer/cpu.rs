@@ -56,7 +56,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let mut stages = Vec::new();
     for (number, setup) in (1..).zip(SETUPS) {
         let mut bed = Bed::new(&format!("cpu-{number}"), &options.out, &[setup.kind], Conditions::NONE)?;
-        bed.start_hops()?;
+        bed.start_hops(setup.processes)?;
         bed.start_wireguard()?;
         let nodes = bed.start_nodes((&setup.set.parameters(), setup.processes), &stop)?;
         stages.push((setup, bed, nodes));

@@ -6,7 +6,7 @@ use super::text;
 use core::convert::Infallible;
 use gannet_machine::{Batch, Context, EthernetAddress, Input, Machine, Output, Peer, Port};
 use gannet_rt::log::{LogSink, TargetOptions};
-use gannet_rt::{Clock, EventLoop, LoopConfig, NoHooks, Tun};
+use gannet_rt::{BusyPoll, Clock, EventLoop, LoopConfig, NoHooks, Tun};
 
 /// EtherType of its frames: the second for local experiments (IEEE 802 clause 9.2.4).
 const ETHER_TYPE: u16 = 0x88b6;
@@ -24,6 +24,8 @@ pub struct Options {
     pub device: String,
     /// Address of the hop at the other end.
     pub far: EthernetAddress,
+    /// It polls for a millisecond after each packet.
+    pub polls: bool,
 }
 
 /// Copies, and nothing else.
@@ -64,7 +66,8 @@ pub fn run(options: &Options) -> Result<(), String> {
     let clock = Clock::start();
     let mut log = LogSink::new(clock);
     log.add_stderr(TargetOptions::default());
-    let config = LoopConfig { frames: FRAMES, timers: 16, ..LoopConfig::default() };
+    let busy_poll = if options.polls { BusyPoll::Adaptive } else { BusyPoll::Off };
+    let config = LoopConfig { frames: FRAMES, timers: 16, busy_poll, ..LoopConfig::default() };
     let mut hop = EventLoop::new(config, clock, log).map_err(text)?;
     let machine = Hop { far: Peer::Ethernet(options.far), waiting: Batch::default() };
     let machine = hop.add_machine(machine, |_, on, outside| outside.hold(TUN, Peer::Link, on));

@@ -4,7 +4,7 @@
 
 use super::bearers::{self, BearersConfig, HasBearers};
 use super::cells::{self, CellsConfig, HasCells};
-use super::{Common, ConfigText};
+use super::{Common, ConfigText, busy_poll};
 use crate::config::Element;
 use crate::grammar::common::OPERATING;
 use crate::grammar::{Action, Args, CommandError, Commands, Edit, Grammar, Node, Problem};
@@ -99,6 +99,7 @@ impl Element for AccessPoint {
         grammar.add(&[Node::Config], "ap", "An access point", enter);
         cells::install(grammar, Node::Ap);
         bearers::install(grammar, Node::Ap);
+        busy_poll::install(grammar, Node::Ap);
         install_mobiles(grammar);
         install_operations(grammar);
     }
@@ -107,6 +108,7 @@ impl Element for AccessPoint {
         text.node(format_args!("ap"), |text| {
             cells::write(&config.gb, text);
             bearers::write(&config.bearers, text);
+            busy_poll::write(config.common.busy_poll, text);
             text.line(format_args!("mobiles {}", config.mobiles));
             if config.demands_authentication {
                 text.line(format_args!("bearer authentication"));

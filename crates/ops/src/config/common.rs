@@ -3,6 +3,7 @@
 mod osmocom;
 
 use super::ConfigText;
+use super::busy_poll::BusyPoll;
 use super::stats::{self, StatsConfig};
 use crate::config::Element;
 use crate::grammar::log_view::{TargetStyle, category_of, level_of, word_of};
@@ -27,6 +28,8 @@ pub struct Common {
     pub metrics: Option<Listen>,
     /// Who is told the statistics.
     pub stats: StatsConfig,
+    /// Whether the process polls, where that is not [`Element::BUSY_POLL`]; it stands under the element's own node.
+    pub busy_poll: Option<BusyPoll>,
 }
 
 /// After how many seconds without a key a session of the VTY ends; 0 is never.

@@ -1,6 +1,6 @@
 //! The kinds of network elements, as an operator sees them.
 
-use super::{Common, ConfigText};
+use super::{BusyPoll, Common, ConfigText};
 use crate::grammar::{Commands, Grammar, Problem};
 
 /// A kind of network element, as an operator sees it.
@@ -13,6 +13,8 @@ pub trait Element: Commands {
     const CTRL_PORT: u16;
     /// Where its page of metrics is unless configured otherwise.
     const METRICS_PORT: u16 = Self::VTY_PORT + 5000;
+    /// Whether its process polls unless configured otherwise.
+    const BUSY_POLL: BusyPoll = BusyPoll::Off;
 
     /// The part of the configuration that every element has.
     fn common(config: &Self::Config) -> &Common;

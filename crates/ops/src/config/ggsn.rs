@@ -439,8 +439,10 @@ impl Element for Ggsn {
     }
 
     fn write(config: &GgsnConfig, text: &mut ConfigText) {
+        // All GGSNs are one process: the first one has its word.
+        let mut busy_poll = config.common.busy_poll;
         for ggsn in &config.ggsns {
-            write::ggsn(ggsn, text);
+            write::ggsn((ggsn, busy_poll.take()), text);
         }
     }
 

@@ -9,6 +9,7 @@
 pub mod ap;
 pub mod bearers;
 pub mod bss;
+mod busy_poll;
 pub mod cells;
 pub mod common;
 mod compression;
@@ -30,6 +31,7 @@ pub mod streams;
 mod suggest;
 mod text;
 
+pub use busy_poll::BusyPoll;
 pub use common::{Common, ExecTimeout, Listen, LogKind, LogTarget};
 pub use element::Element;
 pub use errors::{ConfigError, ConfigErrors};

@@ -15,14 +15,14 @@ pub use access::{Access, Policy};
 pub use charging::Charging;
 pub use mobility::Mobility;
 pub use operations::{LocationAnswer, NsSelection, NsvcChange, SgsnOperation, Update, Whom};
-pub use service::{Admission, BusyPoll, Ceilings, GbOutput, Ingress, Service};
+pub use service::{Admission, Ceilings, GbOutput, Ingress, Service};
 pub use sessions::Sessions;
 
 use super::compression::HasCompression;
 use super::gtp::{Gn, HasGn};
 use super::links::HasLinks;
 use super::ns::NsConfig;
-use super::{Common, ConfigText};
+use super::{BusyPoll, Common, ConfigText};
 use crate::config::Element;
 use crate::grammar::{CommandError, Commands, Edit, Grammar, Node, Problem};
 use core::fmt;
@@ -388,6 +388,7 @@ impl Element for Sgsn {
     const NAME: &'static str = "sgsn";
     const VTY_PORT: u16 = 4245;
     const CTRL_PORT: u16 = 4251;
+    const BUSY_POLL: BusyPoll = BusyPoll::Adaptive;
 
     fn common(config: &SgsnConfig) -> &Common {
         &config.common

@@ -33,12 +33,13 @@ file that is open.
 | element | words | why |
 |---|---|---|
 | all | `bind` under `line vty`, `ctrl` and `metrics` | an address |
+| all | `busy-poll` | settings of sockets and devices |
 | SGSN | `gtp local-ip`, `gtp local-ipv6` | an address, which peers have been told |
 | SGSN | `bind udp ID` and `no bind ID` under `ns`, `listen`; `nsvc` and `ip-sns-bind` of a new socket | an address |
 | SGSN | `no nsvc`, `no nse` | an NS-VC that is there stays |
 | SGSN | `max-mobiles`, `max-pdp-contexts`, `max-cells`, `max-held-n-pdus`, `max-unconfirmed-octets`, `max-frames` | the size of a table |
 | SGSN | the first line `gtp-version 0` | the size of a table: that of contexts of GTPv0 at a driver |
-| SGSN | `ingress`, `gb-output`, `busy-poll`, `core`, `socket-buffer` | programs, rings and memory of the kernel |
+| SGSN | `ingress`, `gb-output`, `core`, `socket-buffer` | programs, rings and memory of the kernel |
 | SGSN | `gtp state-dir`, `store` | a file that is open |
 | GGSN | `gtp bind-ip`, `gtp bind-ipv6`, `ip ifconfig`, `ipv6 ifconfig`, `ipv6 link-local` of the device | an address |
 | GGSN | `max-pdp-contexts` | the size of a table |

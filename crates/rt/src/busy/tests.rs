@@ -16,6 +16,26 @@ fn an_adaptive_loop_spins_for_a_while_after_each_packet() {
     assert!(!busy.is_spinning(at));
 }
 
+#[test]
+fn a_loop_without_a_device_to_poll_waits_awake_as_long_as_it_does_not_sleep() {
+    let at = Instant(5_000_000);
+    let mut busy = Busy::new(BusyPoll::Adaptive);
+    assert_eq!(busy.waits_awake(at), None, "nothing has come");
+    busy.traffic(at);
+    let until = at + Duration::from_millis(1);
+    assert_eq!(busy.waits_awake(at), Some(until));
+    assert_eq!(busy.waits_awake(at + Duration::from_micros(999)), Some(until));
+    assert_eq!(busy.waits_awake(until), None);
+    // A device is polled once a turn, so that turns go on.
+    busy.pollers.push(Poller::new(3, None));
+    assert_eq!(busy.waits_awake(at), None);
+    let mut always = Busy::new(BusyPoll::Always);
+    assert_eq!(always.waits_awake(until), Some(until + Duration::from_millis(1)), "for a part of the time");
+    always.mode = BusyPoll::Off;
+    always.traffic(at);
+    assert_eq!(always.waits_awake(at), None);
+}
+
 /// A hundred turns in which polls take so long and find so many packets.
 fn turns(busy: &mut Busy, polled_us: u64, found: usize, span_us: u64) {
     for _ in 0..100 {

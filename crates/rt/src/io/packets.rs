@@ -172,6 +172,7 @@ impl Io {
             return count > 0;
         }
         // That the device was down is told once, in front of what has come since.
+        let room = self.spare.len().min(PACKET_BATCH);
         let received = socket.receive(&mut self.spare).or_else(|_| socket.receive(&mut self.spare));
         let count = received.unwrap_or(0);
         let at_ns = self.clock.unix_ns(self.now);
@@ -208,7 +209,8 @@ impl Io {
             let origin = Origin::Peer(Peer::Ethernet(arrived.from));
             self.arrivals.push_back(Arrival { machine: owner.machine, port: owner.port, origin, frame });
         }
-        count > 0
+        // A batch that is not full ended where nothing more waited, and the poll tells what comes later.
+        count == room
     }
 
     /// Takes a packet that is to be sent; false, and the packet is given back, where `index` is no such device.

@@ -141,6 +141,14 @@ impl Io {
         self.refill();
     }
 
+    /// Sends what waits before the services have their round: they look at much that no packet has touched, and take longer than a
+    /// packet that comes alone. What a loop sends that polls its devices waits for the turn's end, where a poll may have to come first.
+    pub(crate) fn flush_before_services(&mut self) {
+        if self.xdp.is_none() && self.busy.pollers.is_empty() {
+            self.flush();
+        }
+    }
+
     fn flush_one(&mut self, index: usize) {
         if matches!(self.endpoints.get(index), Some(Some(Endpoint { kind: Kind::Tun(_), .. }))) {
             return self.flush_tun(index);

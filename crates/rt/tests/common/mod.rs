@@ -14,13 +14,18 @@ use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::TimerKey;
 use gannet_machine::{Batch, Context, Input, Machine, Output, Peer, Port, StreamState};
 use gannet_rt::log::LogSink;
-use gannet_rt::{Clock, EventLoop, LoopConfig};
+use gannet_rt::{BusyPoll, Clock, EventLoop, LoopConfig};
 
 /// A loop that takes no signals and locks no memory.
 pub fn quiet_loop(frames: usize) -> EventLoop {
+    polling_loop(frames, BusyPoll::Off)
+}
+
+/// The same that polls.
+pub fn polling_loop(frames: usize, busy_poll: BusyPoll) -> EventLoop {
     let clock = Clock::start();
-    let config =
-        LoopConfig { frames, signals: false, lock_memory: false, seed: Some(1), ..LoopConfig::default() };
+    let quiet = LoopConfig { signals: false, lock_memory: false, seed: Some(1), ..LoopConfig::default() };
+    let config = LoopConfig { frames, busy_poll, ..quiet };
     EventLoop::new(config, clock, LogSink::new(clock)).unwrap()
 }
 

@@ -208,7 +208,13 @@ impl Bed {
         let state = self.directory.clone();
         let files = [
             ("ggsn", self.config_file("ggsn", &configs::ggsn(&state))?),
-            ("sgsn", self.config_file("sgsn", &configs::sgsn(&state, parameters, self.waiting))?),
+            (
+                "sgsn",
+                self.config_file(
+                    "sgsn",
+                    &configs::sgsn(&state, parameters, (processes.poll(), self.waiting)),
+                )?,
+            ),
             ("ap", self.config_file("ap", &configs::access_point(&self.bearers(), self.waiting))?),
         ];
         let [(_, ggsn), (_, sgsn), (_, ap)] = &files;
@@ -219,7 +225,7 @@ impl Bed {
                     .map(|(role, file)| self.start_own(role, Place::Network, &[role, "-c", file]));
                 each.collect()
             }
-            Processes::Core => {
+            Processes::Core | Processes::PollingCore => {
                 let words = ["core", "--sgsn", sgsn, "--ggsn", ggsn, "--ap", ap];
                 Ok(vec![self.start_own("core", Place::Network, &words)?])
             }
@@ -243,7 +249,7 @@ impl Bed {
         let before = self.processes.len();
         let network = self.start_network(parameters, processes)?;
         let socket = self.directory.join(SOCKET);
-        let config = configs::mobile_station(&socket, &self.bearers(), (parameters, 1));
+        let config = configs::mobile_station(&socket, &self.bearers(), (parameters, 1), processes.poll());
         let config = self.config_file("ms", &config)?;
         let ms = self.start_own("ms", Place::Phone, &["ms", "-c", &config])?;
         for mode in Mode::BOTH {
@@ -260,7 +266,7 @@ impl Bed {
         let mtu = parameters.mtu.to_string();
         self.network.ip(&["link", "set", GGSN_DEVICE, "mtu", &mtu]).map_err(text)?;
         self.go_first(before)?;
-        Ok(Nodes { before, ms, network })
+        Ok(Nodes { before, mtu: parameters.mtu, ms, network })
     }
 
     /// Starts the four nodes with so many mobiles in one process, and waits until all contexts have devices: name and address of each.
@@ -274,8 +280,8 @@ impl Bed {
     ) -> Result<(Nodes, Vec<(String, String)>), String> {
         let before = self.processes.len();
         let network = self.start_network(parameters, Processes::Four)?;
-        let config =
-            configs::mobile_station(&self.directory.join(SOCKET), &self.bearers(), (parameters, mobiles));
+        let socket = self.directory.join(SOCKET);
+        let config = configs::mobile_station(&socket, &self.bearers(), (parameters, mobiles), false);
         let config = self.config_file("ms", &config)?;
         let ms = self.start_own("ms", Place::Phone, &["ms", "-c", &config])?;
         let wanted = mobiles as usize * Mode::BOTH.len();
@@ -284,7 +290,7 @@ impl Bed {
             Ok(bed.devices()?.len() >= wanted)
         })?;
         self.go_first(before)?;
-        Ok((Nodes { before, ms, network }, self.devices()?))
+        Ok((Nodes { before, mtu: parameters.mtu, ms, network }, self.devices()?))
     }
 
     /// The devices of contexts that have an address, and that.
@@ -355,7 +361,7 @@ impl Bed {
         self.check()?;
         // The processor time is that of the seconds before as well.
         let octets = carried.octets * f64::from(seconds + omitted) / f64::from(seconds.max(1));
-        let segments = octets / through.segment();
+        let segments = octets / through.segment(nodes.mtu);
         Ok((carried, if spent > 0.0 { segments / spent } else { f64::NAN }))
     }
 

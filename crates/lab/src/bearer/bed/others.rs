@@ -2,7 +2,7 @@
 
 use super::super::configs::{BEARERS, NETWORK, PHONE};
 use super::super::{text, wireguard};
-use super::{Bed, MACS, Place, READY_WITHIN, Through};
+use super::{Bed, MACS, Place, Processes, READY_WITHIN, Through};
 use std::path::Path;
 use std::time::Instant;
 
@@ -17,11 +17,11 @@ const WIREGUARD_PHONE: &str = "198.18.4.1";
 pub(super) const WIREGUARD_HOST: &str = "203.0.113.4";
 
 impl Bed {
-    /// Starts a bare hop at each end of the first line.
+    /// Starts a bare hop at each end of the first line, which waits for packets as the nodes do.
     ///
     /// # Errors
     /// What the machine does not permit.
-    pub fn start_hops(&mut self) -> Result<(), String> {
+    pub fn start_hops(&mut self, beside: Processes) -> Result<(), String> {
         let before = self.processes.len();
         let [device, _] = BEARERS;
         let [own, far] = MACS.map(|mac| format!("{mac}0"));
@@ -29,7 +29,10 @@ impl Bed {
             let tun = ["tuntap", "add", "dev", HOP_DEVICE, "mode", "tun"];
             self.at(place).ip(&tun).map_err(text)?;
             self.at(place).ip(&["link", "set", HOP_DEVICE, "mtu", HOP_MTU]).map_err(text)?;
-            let words = ["lab", "hop", "--tun", HOP_DEVICE, "--device", device, "--far", far];
+            let mut words = vec!["lab", "hop", "--tun", HOP_DEVICE, "--device", device, "--far", far];
+            if beside.poll() {
+                words.push("--polls");
+            }
             let pid = self.start_own(name, place, &words)?;
             if place == Place::Phone {
                 self.near.push((Through::Hops, pid));

@@ -8,6 +8,8 @@ use super::others::{HOP_HOST, WIREGUARD_HOST};
 #[derive(Debug)]
 pub struct Nodes {
     pub(super) before: usize,
+    /// Longest packet of the devices of contexts, in octets.
+    pub(super) mtu: u16,
     /// The process of the mobile.
     pub ms: u32,
     /// Those of the network.
@@ -27,13 +29,15 @@ impl Nodes {
     }
 }
 
-/// In how many processes the nodes run.
+/// In how many processes the nodes run, and how these wait for packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Processes {
     /// Each has its own.
     Four,
     /// `gannet ms`, and `gannet core` with access point, SGSN and GGSN.
     Core,
+    /// The same, which poll for a millisecond after each packet before they sleep (`busy-poll adaptive`).
+    PollingCore,
 }
 
 impl Processes {
@@ -42,7 +46,13 @@ impl Processes {
         match self {
             Self::Four => "four processes",
             Self::Core => "ms and core",
+            Self::PollingCore => "ms and core, polling",
         }
+    }
+
+    /// Whether they poll before they sleep.
+    pub const fn poll(self) -> bool {
+        matches!(self, Self::PollingCore)
     }
 }
 
@@ -92,13 +102,16 @@ impl Through {
     pub const WITH_HOPS: [Self; 4] =
         [Self::Plain, Self::Hops, Self::Gprs(Mode::Unacknowledged), Self::Gprs(Mode::Acknowledged)];
 
-    /// Octets of payload of a full segment: the longest packet less IPv4, TCP and time stamps.
-    pub const fn segment(self) -> f64 {
-        match self {
-            Self::Plain => 1500.0 - 52.0,
-            Self::Hops | Self::Gprs(_) => 1482.0 - 52.0,
-            Self::WireGuard => 1420.0 - 52.0,
-        }
+    /// Octets of payload of a full segment, where contexts have devices of this MTU: the longest packet less IPv4, TCP and time
+    /// stamps.
+    pub fn segment(self, mtu: u16) -> f64 {
+        let packet = match self {
+            Self::Plain => 1500,
+            Self::Hops => 1482,
+            Self::Gprs(_) => mtu,
+            Self::WireGuard => 1420,
+        };
+        f64::from(packet) - 52.0
     }
 
     /// Whether it is a context.

@@ -2,7 +2,7 @@
 
 use super::{BssConfig, BssOperation, EndpointChange, TunDevices, air, set};
 use crate::Bss;
-use crate::config::{ConfigText, cells, fleet};
+use crate::config::{ConfigText, busy_poll, cells, fleet};
 use crate::grammar::common::OPERATING;
 use crate::grammar::{Action, Args, CommandError, Grammar, Node};
 use gannet_wire::bssgp::ie::RadioCause;
@@ -14,6 +14,7 @@ pub(super) fn write(config: &BssConfig, text: &mut ConfigText) {
         cells::write(&config.gb, text);
         air::write(&config.air, text);
         fleet::write(&config.fleet, text);
+        busy_poll::write(config.common.busy_poll, text);
     });
 }
 
@@ -24,6 +25,7 @@ pub(super) fn install(grammar: &mut Grammar<Bss>) {
     cells::install(grammar, Node::Bss);
     air::install(grammar);
     fleet::install(grammar, Node::Bss);
+    busy_poll::install(grammar, Node::Bss);
     install_tun(grammar);
     install_show(grammar);
     install_operate(grammar);

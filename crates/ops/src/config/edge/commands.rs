@@ -1,9 +1,9 @@
 //! The commands of the edge router, and how its configuration is written.
 
 use super::{EdgeConfig, EdgeOperation, EdgeRouter, InterfaceConfig};
-use crate::config::ConfigText;
 use crate::config::streams::commands::{self, HasLine, HasRules, Rules};
 use crate::config::streams::{FLOWS, LineConfig, Rule};
+use crate::config::{ConfigText, busy_poll};
 use crate::grammar::common::OPERATING;
 use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
 
@@ -11,11 +11,13 @@ type EdgeEdit<'a> = Edit<'a, EdgeConfig>;
 
 /// Writes the node `edge`.
 pub(super) fn write(config: &EdgeConfig, text: &mut ConfigText) {
-    if *config == (EdgeConfig { common: config.common.clone(), ..EdgeConfig::default() }) {
+    let is_empty = *config == (EdgeConfig { common: config.common.clone(), ..EdgeConfig::default() });
+    if is_empty && config.common.busy_poll.is_none() {
         return;
     }
     text.node(format_args!("edge"), |text| {
         super::user_plane::write(config, text);
+        busy_poll::write(config.common.busy_poll, text);
         if config.flows != FLOWS {
             text.line(format_args!("flows {}", config.flows));
         }
@@ -57,6 +59,7 @@ impl HasRules for EdgeConfig {
 /// All commands.
 pub(super) fn install(grammar: &mut Grammar<EdgeRouter>) {
     super::user_plane::install(grammar);
+    busy_poll::install(grammar, Node::Edge);
     install_router(grammar);
     commands::install_rules(grammar, Node::Edge, "in INTERFACE");
     commands::install_line(grammar, Node::EdgeInterface);

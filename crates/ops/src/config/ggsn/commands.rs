@@ -5,6 +5,7 @@ use super::{
     ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, access_point, addresses, marking, qos, user_plane,
 };
 use crate::Ggsn;
+use crate::config::busy_poll;
 use crate::config::gtp::{self, Gn, HasGn};
 use crate::grammar::common::OPERATING;
 use crate::grammar::{Action, Args, CommandError, Grammar, Node};
@@ -29,6 +30,7 @@ pub(super) fn install(grammar: &mut Grammar<Ggsn>) {
     access_point::install(grammar);
     addresses::install(grammar);
     user_plane::install(grammar);
+    busy_poll::install(grammar, Node::Ggsn);
     marking::install(grammar);
     qos::install(grammar);
     install_show(grammar);

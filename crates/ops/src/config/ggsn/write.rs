@@ -1,11 +1,11 @@
 //! How the configuration of a GGSN is written.
 
 use super::{ApnConfig, ClientToClient, GgsnInstance, MssClamp, Pap, StaticMobile, UserPlane};
-use crate::config::ConfigText;
+use crate::config::{BusyPoll, ConfigText, busy_poll};
 use core::fmt::Display;
 
-/// Writes one `ggsn NAME` node.
-pub(super) fn ggsn(ggsn: &GgsnInstance, text: &mut ConfigText) {
+/// Writes one `ggsn NAME` node, and what holds of the process.
+pub(super) fn ggsn((ggsn, busy_poll): (&GgsnInstance, Option<BusyPoll>), text: &mut ConfigText) {
     text.node(format_args!("ggsn {}", ggsn.name), |text| {
         optional(text, "description", ggsn.description.as_ref());
         optional(text, "gtp state-dir", ggsn.gtp_state_dir.as_ref());
@@ -18,6 +18,7 @@ pub(super) fn ggsn(ggsn: &GgsnInstance, text: &mut ConfigText) {
         if ggsn.user_plane != UserPlane::default() {
             text.line(format_args!("user-plane {}", ggsn.user_plane));
         }
+        busy_poll::write(busy_poll, text);
         if ggsn.pdp_contexts_max != GgsnInstance::PDP_CONTEXTS_MAX {
             text.line(format_args!("max-pdp-contexts {}", ggsn.pdp_contexts_max));
         }

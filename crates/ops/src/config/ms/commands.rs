@@ -2,7 +2,7 @@
 
 use super::{ContextConfig, CtlConfig, Hysteresis, MobileStation, MsConfig, contexts};
 use crate::config::bearers::Link;
-use crate::config::{ConfigText, bearers, cells, fleet};
+use crate::config::{ConfigText, bearers, busy_poll, cells, fleet};
 use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
 use gannet_wire::id::{CellId, Nsapi, Plmn, Rai};
 
@@ -26,6 +26,7 @@ pub(super) fn write(config: &MsConfig, text: &mut ConfigText) {
         }
         let Hysteresis { permille, hold_ms } = config.hysteresis;
         text.line(format_args!("bearer hysteresis {permille} hold {hold_ms}"));
+        busy_poll::write(config.common.busy_poll, text);
         if let Some(cells) = &config.cells {
             text.node(format_args!("cells"), |text| cells::write(cells, text));
         }
@@ -38,6 +39,7 @@ pub(super) fn install(grammar: &mut Grammar<MobileStation>) {
     let enter = Action::<MobileStation>::Enter(Node::Ms, |_| Ok(String::new()));
     grammar.add(&[Node::Config], "ms", "Mobiles of this machine", enter);
     fleet::install(grammar, Node::Ms);
+    busy_poll::install(grammar, Node::Ms);
     install_ctl(grammar);
     let enter = Action::<MobileStation>::Enter(Node::MsCells, |edit| {
         edit.config.cells.get_or_insert_default();

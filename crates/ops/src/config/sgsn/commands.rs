@@ -5,7 +5,7 @@ use super::{
     Watermark,
 };
 use crate::Sgsn;
-use crate::config::{ConfigText, compression, gtp, links};
+use crate::config::{ConfigText, busy_poll, compression, gtp, links};
 use crate::grammar::{Action, CommandError, Edit, Grammar, Node};
 
 type Done = Result<(), CommandError>;
@@ -86,6 +86,7 @@ fn write_own(config: &SgsnConfig, text: &mut ConfigText) {
     super::sessions::write(config.sessions, text);
     super::charging::write(&config.charging, text);
     super::service::write(&config.service, text);
+    busy_poll::write(config.common.busy_poll, text);
 }
 
 /// Writes the node `bssgp`, which is empty in osmo-sgsn.

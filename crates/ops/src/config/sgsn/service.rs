@@ -2,7 +2,7 @@
 
 use super::SgsnConfig;
 use crate::Sgsn;
-use crate::config::ConfigText;
+use crate::config::{ConfigText, busy_poll};
 use crate::grammar::{Action, CommandError, Edit, Grammar, Node};
 
 /// One of some words.
@@ -53,18 +53,6 @@ words! {
         Xdp = "xdp",
     }
 }
-words! {
-    /// Whether the process polls its devices itself.
-    BusyPoll {
-        /// It waits for interrupts.
-        Off = "off",
-        /// While there is traffic.
-        #[default]
-        Adaptive = "adaptive",
-        /// Always; the core is busy all the time.
-        Always = "always",
-    }
-}
 
 /// How user data comes in and is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,8 +61,6 @@ pub struct Service {
     pub ingress: Ingress,
     /// How DL-UNITDATA leave.
     pub gb_output: GbOutput,
-    /// Polling of devices.
-    pub busy_poll: BusyPoll,
     /// The core of the process.
     pub core: Option<u16>,
     /// Frames of 2048 octets in all; `None` as the tables need them.
@@ -102,7 +88,6 @@ impl Default for Service {
         Self {
             ingress: Ingress::default(),
             gb_output: GbOutput::default(),
-            busy_poll: BusyPoll::default(),
             core: None,
             frames: None,
             socket_buffer_kib: 1024,
@@ -165,10 +150,9 @@ pub(super) fn write(service: &Service, text: &mut ConfigText) {
             text.line(format_args!("{name} {value}"));
         }
     };
-    let Service { ingress, gb_output, busy_poll, .. } = service;
+    let Service { ingress, gb_output, .. } = service;
     word("ingress", *ingress != default.ingress, &ingress.word());
     word("gb-output", *gb_output != default.gb_output, &gb_output.word());
-    word("busy-poll", *busy_poll != default.busy_poll, &busy_poll.word());
     let number = |value: Option<u32>| value.unwrap_or_default();
     word("core", service.core.is_some(), &service.core.unwrap_or_default());
     word("max-frames", service.frames.is_some(), &number(service.frames));
@@ -225,11 +209,7 @@ fn install_paths(grammar: &mut Grammar<Sgsn>) {
         edit.config.service.gb_output = GbOutput::of(edit);
         Ok(())
     });
-    let help = "The process polls its devices itself\nNever\nWhile there is traffic\nAlways, which keeps a core busy";
-    add(grammar, "busy-poll (off|adaptive|always)", help, |edit| {
-        edit.config.service.busy_poll = BusyPoll::of(edit);
-        Ok(())
-    });
+    busy_poll::install(grammar, Node::Sgsn);
     add(grammar, "core <0-1023>", "The core on which the process runs\nIts number", |edit| {
         edit.config.service.core = Some(edit.args.value(0)?);
         Ok(())
