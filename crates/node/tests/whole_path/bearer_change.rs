@@ -19,7 +19,7 @@ use gannet_wire::l3::ie::{QosProfile, ReliabilityClass};
 pub const MOBILE: u32 = 3;
 /// N-PDUs each way in all.
 const N_PDUS: usize = 2400;
-/// N-PDUs of a mobile that may be under way uplink: more than it takes at once without a pause to say that it takes no more are dropped.
+/// The most N-PDUs under way uplink: a mobile that is given many more at once drops them before it can say that it is full.
 const UP_MOST: usize = 48;
 
 /// N-PDUs of one direction: what was sent, and what came.
