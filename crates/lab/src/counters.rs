@@ -28,6 +28,15 @@ pub fn parse_snmp(text: &str) -> Vec<(String, u64)> {
     names.split_whitespace().map(|name| format!("udp.{name}")).zip(values).collect()
 }
 
+/// A counter of `/proc/net/snmp` or `/proc/net/netstat`: a line of names that begins with the group, then one of numbers.
+#[must_use]
+pub fn of_kernel(said: &str, group: &str, name: &str) -> Option<u64> {
+    let mut lines = said.lines().filter(|line| line.split(' ').next() == Some(group));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let place = names.split(' ').position(|word| word == name)?;
+    values.split(' ').nth(place)?.parse().ok()
+}
+
 /// By how much each counter has grown since `before`.
 #[must_use]
 pub fn moved(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
@@ -46,6 +55,16 @@ mod tests {
         let text = "Tcp: A B\nTcp: 1 2\nUdp: InDatagrams RcvbufErrors\nUdp: 10 3\nUdpLite: X\nUdpLite: 9\n";
         let expected = [("udp.InDatagrams".to_owned(), 10), ("udp.RcvbufErrors".to_owned(), 3)];
         assert_eq!(parse_snmp(text), expected);
+    }
+
+    #[test]
+    fn a_counter_of_the_kernel_is_found_by_its_name() {
+        let said =
+            "Ip: A B\nIp: 1 2\nTcp: Active RetransSegs\nTcp: 3 44\nTcpExt: TCPTimeouts X\nTcpExt: 5 6\n";
+        assert_eq!(of_kernel(said, "Tcp:", "RetransSegs"), Some(44));
+        assert_eq!(of_kernel(said, "TcpExt:", "TCPTimeouts"), Some(5));
+        assert_eq!(of_kernel(said, "Tcp:", "TCPTimeouts"), None);
+        assert_eq!(of_kernel("Tcp: RetransSegs", "Tcp:", "RetransSegs"), None);
     }
 
     #[test]

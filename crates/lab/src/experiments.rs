@@ -263,8 +263,9 @@ pub const ALL: &[Experiment] = &[
         name: "bearer-change",
         description: "a TCP download while the mobile changes between two Ethernet bearers: pauses and lost segments",
         purpose: "Measures what a TCP download through gannet ms, ap, sgsn and ggsn notices when the mobile changes between two \
-                  bearers of 100 Mbit/s, in both modes: the longest pause, and segments that TCP sends again. Once the bearer in \
-                  use is pulled out; once the preferred one comes back while the other is still there.",
+                  bearers of 100 Mbit/s, in both modes: the longest pause, and segments that were lost. Once the bearer in use is \
+                  pulled out; once the preferred one comes back while the other is still there. What the full queue of a \
+                  context refuses, with a change or without one, is told from what is lost elsewhere.",
         run: crate::bearer::change::run,
     },
     Experiment {

@@ -1,33 +1,87 @@
 //! Experiment `bearer-change`: what a TCP download notices of a change of bearer (Aschenbruck et al., section 5: future work there).
 //!
 //! The mobile has two bearers of Ethernet, the first of which it prefers. During a download it changes to the second and back three
-//! times: by order, as the cable of the first is pulled out, and as the access point's end of the first goes down.
+//! times: by order, as the cable of the first is pulled out, and as the access point's end of the first goes down. Twice nothing
+//! happens for as long.
+//!
+//! TCP whose window nothing bounds fills the queue of its context until that drops, with a change or without one. So a download in
+//! acknowledged mode comes in two ways. With a window that fits into the queue whatever is lost is lost by the change. With an open
+//! one, what the full queue has refused is told from what is lost elsewhere.
 
-use super::bed::{Bed, Processes, Through};
+mod judge;
+
+use super::bed::{Bed, Processes, SentAgain, Through};
 use super::configs::{BEARERS, Mode, Parameters};
 use super::line::{Conditions, Kind};
-use super::probe::{CONGESTION, Download};
+use super::probe::{Arrival, CONGESTION, Download};
 use super::text;
+use crate::counters;
 use crate::measure::stats::Samples;
-use crate::report::{Cell, Options, REPORTED, Report, Size, Verdict, at_most};
+use crate::report::{Options, Report, Size};
 use crate::testbed;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use serde_json::json;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 const PROGRAMS: [&str; 5] = ["ip", "ethtool", "iperf3", "ping", "timeout"];
 /// The rank of who acts among threads that preempt others: above the nodes.
 const RANK: u8 = 5;
-/// The longest pause that a change may make.
-const STALL_MOST_MS: f64 = 200.0;
 /// TCP finds its window, and what a change has done to it is over.
 const SETTLES_IN: Duration = Duration::from_secs(2);
 /// How long the mobile may take to use the other bearer.
 const CHANGED_WITHIN: Duration = Duration::from_secs(30);
 
+/// The receive buffer of a download whose window fits into the queue of its context (256,000 octets) with all that is under way: the
+/// kernel makes it a window of at most twice as many octets.
+const BUFFER: usize = 120_000;
+/// Drops of a context's downlink queue that is full, as [`Bed::named`] names them: in the SGSN, or at its driver on its behalf.
+const FULL_QUEUE: [&str; 2] = ["sgsn.flow_queue_full", "sgsn.demux_queue_full"];
+
+/// How much of a download may be under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Window {
+    /// As much as the queue of the context takes.
+    Fits,
+    /// As much as TCP likes.
+    Open,
+}
+
+/// A download.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Setting {
+    mode: Mode,
+    window: Window,
+}
+
+const SETTINGS: [Setting; 3] = [
+    Setting { mode: Mode::Unacknowledged, window: Window::Open },
+    Setting { mode: Mode::Acknowledged, window: Window::Open },
+    Setting { mode: Mode::Acknowledged, window: Window::Fits },
+];
+
+impl Setting {
+    const fn name(self) -> &'static str {
+        match (self.mode, self.window) {
+            (Mode::Unacknowledged, Window::Fits) => "unacknowledged, window fits the queue",
+            (Mode::Unacknowledged, Window::Open) => "unacknowledged, open window",
+            (Mode::Acknowledged, Window::Fits) => "acknowledged, window fits the queue",
+            (Mode::Acknowledged, Window::Open) => "acknowledged, open window",
+        }
+    }
+
+    const fn buffer(self) -> Option<usize> {
+        match self.window {
+            Window::Fits => Some(BUFFER),
+            Window::Open => None,
+        }
+    }
+}
+
 /// How a change comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
+    /// Nothing changes, for comparison.
+    Nothing,
     /// `gannet ms ctl prefer`: both bearers are there.
     Ordered,
     /// The cable of the bearer in use is pulled out: both ends see it.
@@ -38,10 +92,12 @@ enum Change {
     Back,
 }
 
-/// A download's changes, each with the cell, and so the bearer, in which the mobile is then.
-const STEPS: [(Change, u64); 6] = [
+/// What happens in a download, each time with the cell, and so the bearer, in which the mobile is then.
+const STEPS: [(Change, u64); 8] = [
+    (Change::Nothing, 0),
     (Change::Ordered, 1),
     (Change::Ordered, 0),
+    (Change::Nothing, 0),
     (Change::Pulled, 1),
     (Change::Back, 0),
     (Change::Ended, 1),
@@ -49,10 +105,11 @@ const STEPS: [(Change, u64); 6] = [
 ];
 
 impl Change {
-    const ALL: [Self; 4] = [Self::Ordered, Self::Back, Self::Pulled, Self::Ended];
+    const ALL: [Self; 5] = [Self::Nothing, Self::Ordered, Self::Back, Self::Pulled, Self::Ended];
 
     const fn name(self) -> &'static str {
         match self {
+            Self::Nothing => "none, for comparison",
             Self::Ordered => "by order, both bearers are there",
             Self::Pulled => "the cable in use is pulled out",
             Self::Ended => "the access point's end goes down",
@@ -60,14 +117,10 @@ impl Change {
         }
     }
 
-    /// Both bearers are there, so that nothing need be lost.
-    const fn is_claimed(self) -> bool {
-        matches!(self, Self::Ordered | Self::Back)
-    }
-
     fn act(self, bed: &Bed, cell: u64) -> Result<(), String> {
         let [first, second] = BEARERS;
         match self {
+            Self::Nothing => Ok(()),
             Self::Ordered if cell == 0 => bed.prefer("configured"),
             Self::Ordered => bed.prefer(&format!("ethernet {second}")),
             Self::Pulled => bed.plug(first, false),
@@ -88,19 +141,86 @@ const fn rounds(size: Size) -> u32 {
     }
 }
 
-/// The changes of one kind under one mode.
+/// What has happened at one change.
+#[derive(Debug)]
+struct Happened {
+    change: Change,
+    began: Instant,
+    /// Until the mobile used the other bearer.
+    took: Duration,
+    ended: Instant,
+    again: SentAgain,
+    /// Drops by node and name.
+    dropped: BTreeMap<String, u64>,
+}
+
+/// The changes of one kind in downloads of one setting.
 #[derive(Debug)]
 struct Measured {
-    mode: Mode,
+    setting: Setting,
     change: Change,
     /// The longest time without new octets, from the change on.
     stall_ms: Samples,
-    /// The same in the seconds before.
+    /// The same in the second before.
     stall_before_ms: Samples,
     /// Until the mobile used the other bearer.
     took_ms: Samples,
+    /// What arrived from the change on.
+    mbps: Samples,
     /// Segments that TCP sent again.
     again: Samples,
+    /// Those of them that had not arrived.
+    lost: Samples,
+    /// The same by second.
+    lost_per_s: Samples,
+    /// Those that had not arrived and that no full queue has refused.
+    lost_elsewhere: Samples,
+    /// Drops of all changes by node and name.
+    dropped: BTreeMap<String, u64>,
+}
+
+impl Measured {
+    const fn new(setting: Setting, change: Change) -> Self {
+        Self {
+            setting,
+            change,
+            stall_ms: Samples::NONE,
+            stall_before_ms: Samples::NONE,
+            took_ms: Samples::NONE,
+            mbps: Samples::NONE,
+            again: Samples::NONE,
+            lost: Samples::NONE,
+            lost_per_s: Samples::NONE,
+            lost_elsewhere: Samples::NONE,
+            dropped: BTreeMap::new(),
+        }
+    }
+
+    fn take(&mut self, happened: &Happened, arrivals: &[Arrival]) {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let Happened { began, took, ended, again, dropped, .. } = happened;
+        let lasted_s = ended.saturating_duration_since(*began).as_secs_f64();
+        let settled = began.checked_sub(SETTLES_IN / 2).unwrap_or(*began);
+        let refused: u64 = FULL_QUEUE.iter().filter_map(|name| dropped.get(*name)).sum();
+        let octets: usize =
+            arrivals.iter().filter(|(at, _)| at > began && at <= ended).map(|(_, octets)| octets).sum();
+        self.stall_ms.push(ms(longest_pause(arrivals, *began, *ended)));
+        self.stall_before_ms.push(ms(longest_pause(arrivals, settled, *began)));
+        self.took_ms.push(ms(*took));
+        self.mbps.push(count(octets as u64) * 8.0 / 1e6 / lasted_s);
+        self.again.push(count(again.segments));
+        self.lost.push(count(again.lost()));
+        self.lost_per_s.push(count(again.lost()) / lasted_s);
+        self.lost_elsewhere.push(count(again.lost().saturating_sub(refused)));
+        for (name, drops) in dropped.iter().filter(|(_, drops)| **drops > 0) {
+            *self.dropped.entry(name.clone()).or_default() += drops;
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "octets and segments of some seconds")]
+const fn count(count: u64) -> f64 {
+    count as f64
 }
 
 /// Runs it.
@@ -113,24 +233,17 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let mut bed = Bed::new("change", &options.out, &kinds, Conditions::NONE)?;
     let nodes = bed.start_nodes((&Parameters::fitting(), Processes::Four), &stop)?;
     let mut all: Vec<Measured> = Vec::new();
-    for mode in Mode::BOTH {
-        let none = || Samples::NONE;
-        all.extend(Change::ALL.map(|change| Measured {
-            mode,
-            change,
-            stall_ms: none(),
-            stall_before_ms: none(),
-            took_ms: none(),
-            again: none(),
-        }));
+    for setting in SETTINGS {
+        all.extend(Change::ALL.map(|change| Measured::new(setting, change)));
     }
     let rounds = rounds(options.size);
     for round in 0..rounds {
-        for mode in Mode::BOTH {
+        for setting in SETTINGS {
+            let name = setting.name();
             if options.progress {
-                eprintln!("bearer-change: round {} of {rounds}, {}", round + 1, mode.name());
+                eprintln!("bearer-change: round {} of {rounds}, {name}", round + 1);
             }
-            download(&mut bed, mode, &mut all, &stop).map_err(|why| format!("{}: {why}", mode.name()))?;
+            download(&mut bed, setting, &mut all, &stop).map_err(|why| format!("{name}: {why}"))?;
         }
     }
     // What a line could not give to a device that was pulled out is no error of the line.
@@ -139,40 +252,45 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let mut report = Report::here("bearer-change", options);
     report.parameter("bearers", format!("two of {}", Kind::Ethernet.name()));
     report.parameter("congestion control", CONGESTION);
-    report.parameter("downloads", format!("{rounds} in each mode, with {} changes in each", STEPS.len()));
-    report.cells = all.iter().map(cell).collect();
-    report.verdicts = all.iter().flat_map(verdicts).collect();
-    report.remarks = vec![table(&all)];
+    report.parameter("receive buffer where the window fits the queue, octets", BUFFER);
+    let steps = STEPS.len();
+    report.parameter(
+        "downloads",
+        format!("{rounds} of each of {}, with {steps} steps in each", SETTINGS.len()),
+    );
+    report.cells = all.iter().map(judge::cell).collect();
+    report.verdicts = all.iter().flat_map(judge::verdicts).collect();
+    report.remarks = vec![judge::table(&all), judge::drops(&all)];
     Ok(report)
 }
 
 /// One download with all changes.
-fn download(bed: &mut Bed, mode: Mode, all: &mut [Measured], stop: &AtomicBool) -> Result<(), String> {
-    let through = Through::Gprs(mode);
+fn download(bed: &mut Bed, setting: Setting, all: &mut [Measured], stop: &AtomicBool) -> Result<(), String> {
+    let through = Through::Gprs(setting.mode);
     settle(bed, 0, stop)?;
-    let mut running = Download::start(bed.network(), through.host(), bed.phone())?;
+    let mut running = Download::start(bed.network(), through.host(), bed.phone(), setting.buffer())?;
     pause(SETTLES_IN, stop)?;
     // Who acts and asks does not wait for the nodes. The download's threads are there already, and take turns.
     gannet_rig::set_preempting(None, RANK).map_err(text)?;
     let mut happened = Vec::new();
     for (change, cell) in STEPS {
-        let (began, before) = (Instant::now(), bed.segments_sent_again()?);
+        let before = (bed.named()?, bed.sent_again()?);
+        let began = Instant::now();
         change.act(bed, cell)?;
         settle(bed, cell, stop)?;
         let took = began.elapsed();
         pause(SETTLES_IN, stop)?;
-        happened.push((change, began, took, Instant::now(), bed.segments_sent_again()? - before));
+        let (ended, again) = (Instant::now(), bed.sent_again()?.since(before.1));
+        let dropped = counters::moved(&before.0, &bed.named()?);
+        happened.push(Happened { change, began, took, ended, again, dropped });
     }
     gannet_rig::set_preempting(None, 0).map_err(text)?;
     let arrivals = running.end()?;
-    for (change, began, took, ended, again) in happened {
-        let Some(of) = all.iter_mut().find(|of| of.mode == mode && of.change == change) else { continue };
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        of.stall_ms.push(ms(longest_pause(&arrivals, began, ended)));
-        let settled = began.checked_sub(SETTLES_IN / 2).unwrap_or(began);
-        of.stall_before_ms.push(ms(longest_pause(&arrivals, settled, began)));
-        of.took_ms.push(ms(took));
-        of.again.push(again);
+    for happened in happened {
+        let of = all.iter_mut().find(|of| of.setting == setting && of.change == happened.change);
+        if let Some(of) = of {
+            of.take(&happened, &arrivals);
+        }
     }
     Ok(())
 }
@@ -196,74 +314,14 @@ fn pause(time: Duration, stop: &AtomicBool) -> Result<(), String> {
 }
 
 /// The longest time between two arrivals of which one is within these moments, and from the last to the second moment.
-fn longest_pause(arrivals: &[Instant], from: Instant, until: Instant) -> Duration {
+fn longest_pause(arrivals: &[Arrival], from: Instant, until: Instant) -> Duration {
     let mut last = from;
     let mut longest = Duration::ZERO;
-    for at in arrivals.iter().filter(|at| **at > from && **at <= until) {
+    for (at, _) in arrivals.iter().filter(|(at, _)| *at > from && *at <= until) {
         longest = longest.max(*at - last);
         last = *at;
     }
     longest.max(until.saturating_duration_since(last))
-}
-
-fn cell(of: &Measured) -> Cell {
-    let axis = [("mode", json!(of.mode.name())), ("change", json!(of.change.name()))];
-    let metrics = [
-        ("longest_pause_ms".to_owned(), of.stall_ms.json()),
-        ("longest_pause_before_ms".to_owned(), of.stall_before_ms.json()),
-        ("change_took_ms".to_owned(), of.took_ms.json()),
-        ("segments_sent_again".to_owned(), of.again.json()),
-    ];
-    Cell::new(axis, metrics)
-}
-
-/// In unacknowledged mode what was on its way is lost, and that is reported; so is what a bearer takes that is not there any more.
-fn verdicts(of: &Measured) -> [Verdict; 2] {
-    let is_claimed = of.mode == Mode::Acknowledged && of.change.is_claimed();
-    let of_pause = of.stall_ms.max();
-    let of_again = of.again.max();
-    let name = |what: &str| format!("{what}, {}, {}", of.change.name(), of.mode.name());
-    let goal = |goal: &str| if is_claimed { goal.to_owned() } else { REPORTED.to_owned() };
-    let most = |most: f64| if is_claimed { most } else { f64::INFINITY };
-    [
-        Verdict {
-            name: name("longest pause"),
-            means: "The longest time without new octets of a download from the change on, of all changes; in the second before, \
-                    their longest."
-                .to_owned(),
-            paper: None,
-            ours: format!("{of_pause:.0} ms; {:.0} ms before", of.stall_before_ms.max()),
-            goal: goal("< 200 ms"),
-            holds: at_most(of_pause, most(STALL_MOST_MS)),
-        },
-        Verdict {
-            name: name("segments lost"),
-            means: "Segments that TCP sent again from the change on, of the change with most of them.".to_owned(),
-            paper: None,
-            ours: format!("{of_again:.0}; median {:.0}", of.again.median()),
-            goal: goal("0"),
-            holds: at_most(of_again, most(0.0)),
-        },
-    ]
-}
-
-/// For a person, and for `docs/lab/bearer.md`.
-fn table(all: &[Measured]) -> String {
-    let mut text = "| change | mode | changes | in use after, ms | longest pause, ms | in the second before | segments sent again |\n|---|---|---|---|---|---|---|\n".to_owned();
-    for of in all {
-        let spread = |of: &Samples| format!("{:.0} [{:.0}..{:.0}]", of.median(), of.min(), of.max());
-        text.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {} | {} |\n",
-            of.change.name(),
-            of.mode.name(),
-            of.stall_ms.len(),
-            spread(&of.took_ms),
-            spread(&of.stall_ms),
-            spread(&of.stall_before_ms),
-            spread(&of.again),
-        ));
-    }
-    text.replace("NaN", "–")
 }
 
 #[cfg(test)]
@@ -274,36 +332,52 @@ mod tests {
     fn a_pause_counts_also_at_both_ends() {
         let begun = Instant::now();
         let at = |ms| begun + Duration::from_millis(ms);
-        let arrivals = [10, 20, 150, 160].map(at);
+        let arrivals = [10, 20, 150, 160].map(|ms| (at(ms), 1));
         let pause = |from, until| longest_pause(&arrivals, at(from), at(until)).as_millis();
         assert_eq!((pause(0, 170), pause(15, 149), pause(25, 170), pause(155, 400)), (130, 129, 125, 240));
         assert_eq!(longest_pause(&[], at(0), at(7)), Duration::from_millis(7));
     }
 
     #[test]
-    fn only_acknowledged_mode_with_both_bearers_there_claims_something() {
-        let of = |mode, change, pause: f64| Measured {
-            mode,
-            change,
-            stall_ms: [10.0, pause].into_iter().collect(),
-            stall_before_ms: Samples::NONE,
-            took_ms: Samples::NONE,
-            again: [0.0, 1.0].into_iter().collect(),
+    fn what_was_lost_is_told_from_what_came_twice_and_from_what_a_full_queue_refused() {
+        let mut of = Measured::new(SETTINGS[1], Change::Ordered);
+        let began = Instant::now() + SETTLES_IN;
+        let at = |ms| began + Duration::from_millis(ms);
+        let dropped = [
+            ("sgsn.flow_queue_full", 3),
+            ("sgsn.demux_queue_full", 2),
+            ("ap.bss_overrun", 1),
+            ("ms.ms_no_cell", 0),
+        ];
+        let happened = Happened {
+            change: Change::Ordered,
+            began,
+            took: Duration::from_millis(20),
+            ended: at(2000),
+            again: SentAgain { segments: 10, twice: 2 },
+            dropped: dropped.map(|(name, count)| (name.to_owned(), count)).into(),
         };
-        let holds = |mode, change, pause| verdicts(&of(mode, change, pause)).map(|row| row.holds);
-        assert_eq!(holds(Mode::Acknowledged, Change::Back, 201.0), [Some(false), Some(false)]);
-        assert_eq!(holds(Mode::Acknowledged, Change::Back, 199.0), [Some(true), Some(false)]);
-        assert_eq!(holds(Mode::Unacknowledged, Change::Back, 900.0), [Some(true), Some(true)]);
-        assert_eq!(holds(Mode::Acknowledged, Change::Ordered, 201.0), [Some(false), Some(false)]);
-        assert_eq!(holds(Mode::Acknowledged, Change::Pulled, f64::NAN), [Some(true), Some(true)]);
-        let row = "| the cable in use is pulled out | acknowledged | 2 | – [–..–] | 60 [10..110] | – [–..–] | 0 [0..1] |";
-        let told = table(&[of(Mode::Acknowledged, Change::Pulled, 110.0)]);
-        assert!(told.contains(row), "{told}");
+        of.take(&happened, &[(at(0), 9999), (at(1), 1_000_000), (at(2000), 250_000), (at(2001), 9999)]);
+        assert_eq!(
+            [&of.again, &of.lost, &of.lost_per_s, &of.lost_elsewhere, &of.mbps].map(Samples::last),
+            [10.0, 8.0, 4.0, 3.0, 5.0]
+        );
+        of.take(&happened, &[]);
+        let named: Vec<_> = of.dropped.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+        assert_eq!(named, [("ap.bss_overrun", 2), ("sgsn.demux_queue_full", 4), ("sgsn.flow_queue_full", 6)]);
     }
 
     #[test]
     fn each_way_of_changing_is_there_and_ends_where_it_began() {
         assert!(Change::ALL.iter().all(|change| STEPS.iter().any(|(step, _)| step == change)));
-        assert_eq!(STEPS.map(|(_, cell)| cell), [1, 0, 1, 0, 1, 0]);
+        assert_eq!(STEPS.map(|(_, cell)| cell), [0, 1, 0, 0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn drops_of_a_full_queue_have_the_names_that_nodes_tell() {
+        for name in FULL_QUEUE {
+            let drop = name.strip_prefix("sgsn.").and_then(crate::losses::place_of);
+            assert_eq!(drop, Some(crate::losses::Place::Unread), "{name}");
+        }
     }
 }

@@ -5,9 +5,9 @@ use crate::testbed::Namespace;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
 use gannet_rig::NetworkNamespace;
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -137,15 +137,24 @@ pub fn transfer(server: &Namespace, at: &str, client: &Namespace, octets: u64) -
 pub struct Download {
     over: Arc<AtomicBool>,
     serving: Option<JoinHandle<Result<(), String>>>,
-    fetching: Option<JoinHandle<Result<Vec<Instant>, String>>>,
+    fetching: Option<JoinHandle<Result<Vec<Arrival>, String>>>,
 }
 
+/// When something of a download arrived, and how many octets.
+pub type Arrival = (Instant, usize);
+
 impl Download {
-    /// Starts it from `server` at `at`.
+    /// Starts it from `server` at `at`. The client asks the kernel for a receive buffer of `buffer` octets, which bounds its window to
+    /// once or twice as many; by default the kernel chooses.
     ///
     /// # Errors
     /// What the operating system says.
-    pub fn start(server: &Namespace, at: &str, client: &Namespace) -> Result<Self, String> {
+    pub fn start(
+        server: &Namespace,
+        at: &str,
+        client: &Namespace,
+        buffer: Option<usize>,
+    ) -> Result<Self, String> {
         let (told, port) = mpsc::channel();
         let (server, client) = (server.name().to_owned(), client.name().to_owned());
         let (at, to) = (at.to_owned(), at.to_owned());
@@ -167,24 +176,31 @@ impl Download {
         let fetch = move || {
             enter(&client)?;
             let port = port.recv().map_err(|_| "there is no server".to_owned())?;
-            let address = format!("{to}:{port}").parse().map_err(text)?;
-            let mut stream = TcpStream::connect_timeout(&address, STANDS).map_err(text)?;
-            stream.set_read_timeout(Some(STANDS)).map_err(text)?;
-            let (mut buffer, mut arrivals) = ([0; 65_536], Vec::new());
-            while stream.read(&mut buffer).map_err(text)? > 0 {
-                arrivals.push(Instant::now());
+            let address: SocketAddr = format!("{to}:{port}").parse().map_err(text)?;
+            let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).map_err(text)?;
+            if let Some(buffer) = buffer {
+                socket.set_recv_buffer_size(buffer).map_err(text)?;
             }
-            Ok(arrivals)
+            socket.connect_timeout(&address.into(), STANDS).map_err(text)?;
+            let mut stream = TcpStream::from(socket);
+            stream.set_read_timeout(Some(STANDS)).map_err(text)?;
+            let (mut chunk, mut arrivals) = ([0; 65_536], Vec::new());
+            loop {
+                match stream.read(&mut chunk).map_err(text)? {
+                    0 => return Ok(arrivals),
+                    octets => arrivals.push((Instant::now(), octets)),
+                }
+            }
         };
         let (serving, fetching) = (std::thread::spawn(serve), std::thread::spawn(fetch));
         Ok(Self { over, serving: Some(serving), fetching: Some(fetching) })
     }
 
-    /// Ends it. When something arrived.
+    /// Ends it. What arrived.
     ///
     /// # Errors
     /// What the operating system said of it.
-    pub fn end(&mut self) -> Result<Vec<Instant>, String> {
+    pub fn end(&mut self) -> Result<Vec<Arrival>, String> {
         self.over.store(true, Relaxed);
         let nothing = || "it was ended before".to_owned();
         let fetched = self.fetching.take().ok_or_else(nothing)?.join();

@@ -5,6 +5,7 @@
 //! ```
 
 use super::scenario::{Scenario, Way};
+use crate::counters;
 use crate::link::model::Counts;
 use crate::link::{self, Account};
 use crate::tcp::path::octet_at;
@@ -177,7 +178,7 @@ impl Bed {
     fn counters(&self) -> Result<[u64; 2], String> {
         let said = self.near.output_of("cat", &["/proc/net/snmp", "/proc/net/netstat"]).map_err(text)?;
         let of = |group, name| {
-            counter(&said, group, name).ok_or_else(|| format!("the kernel does not count {name}"))
+            counters::of_kernel(&said, group, name).ok_or_else(|| format!("the kernel does not count {name}"))
         };
         Ok([of("Tcp:", "RetransSegs")?, of("TcpExt:", "TCPTimeouts")?])
     }
@@ -185,14 +186,6 @@ impl Bed {
 
 fn set(host: &Namespace, name: &str, value: &str) -> Result<(), testbed::TestbedError> {
     host.output_of("sh", &["-c", &format!("echo {value} > /proc/sys/net/ipv4/{name}")]).map(drop)
-}
-
-/// A counter of `/proc/net/snmp` or `/proc/net/netstat`: a line of names, then one of numbers.
-fn counter(said: &str, group: &str, name: &str) -> Option<u64> {
-    let mut lines = said.lines().filter(|line| line.split(' ').next() == Some(group));
-    let (names, values) = (lines.next()?, lines.next()?);
-    let place = names.split(' ').position(|word| word == name)?;
-    values.split(' ').nth(place)?.parse().ok()
 }
 
 /// The frames there, where the line has done what its model says.
@@ -290,20 +283,5 @@ fn receive(listener: &TcpListener, stop: &AtomicBool) -> Result<Vec<(Instant, u6
             Err(error) if waits(&error) => {}
             Err(error) => return Err(format!("receiving: {error}")),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_counter_is_found_by_its_name() {
-        let said =
-            "Ip: A B\nIp: 1 2\nTcp: Active RetransSegs\nTcp: 3 44\nTcpExt: TCPTimeouts X\nTcpExt: 5 6\n";
-        assert_eq!(counter(said, "Tcp:", "RetransSegs"), Some(44));
-        assert_eq!(counter(said, "TcpExt:", "TCPTimeouts"), Some(5));
-        assert_eq!(counter(said, "Tcp:", "TCPTimeouts"), None);
-        assert_eq!(counter("Tcp: RetransSegs", "Tcp:", "RetransSegs"), None);
     }
 }

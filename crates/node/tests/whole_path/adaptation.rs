@@ -98,6 +98,8 @@ pub struct Choice {
     pub has_radio: bool,
     /// N201-I of SAPI 3 that the operators of both ends have chosen.
     pub n201_i: Option<u16>,
+    /// The same of k, in both directions.
+    pub k: Option<u8>,
 }
 
 impl Choice {
@@ -117,13 +119,16 @@ impl Choice {
             delays: Vec::new(),
             has_radio: false,
             n201_i: None,
+            k: None,
         }
     }
 
     /// What operators choose of links.
     fn links(&self) -> LinksConfig {
         let mut links = LinksConfig::default();
-        links.of_mut(Sapi::DATA3).unwrap().shared.n201_i = self.n201_i;
+        let link = links.of_mut(Sapi::DATA3).unwrap();
+        link.shared.n201_i = self.n201_i;
+        link.k = self.k.map(|k| (k, k));
         links
     }
 

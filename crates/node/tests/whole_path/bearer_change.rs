@@ -19,6 +19,8 @@ use gannet_wire::l3::ie::{QosProfile, ReliabilityClass};
 pub const MOBILE: u32 = 3;
 /// N-PDUs each way in all.
 const N_PDUS: usize = 2400;
+/// The most N-PDUs under way uplink: a mobile that is given many more at once drops them before it can say that it is full.
+const UP_MOST: usize = 48;
 
 /// N-PDUs of one direction: what was sent, and what came.
 #[derive(Default)]
@@ -99,7 +101,8 @@ impl Transfer {
         }
     }
 
-    /// Both ways at once: no more than `window` are under way in each direction. Acts happen when so much has come.
+    /// Both ways at once: no more than `window` are under way in each direction, and uplink no more than [`UP_MOST`]. Acts happen when so
+    /// much has come.
     pub fn run(&mut self, window: usize, acts: &[(usize, Act)]) {
         let n_pdus = self.n_pdus;
         let mut acts = acts.iter().peekable();
@@ -117,7 +120,9 @@ impl Transfer {
                     self.is_held_back = on;
                 }
             }
-            while !self.is_held_back && self.up.sent.len() < (self.up.came.len() + window).min(n_pdus) {
+            while !self.is_held_back
+                && self.up.sent.len() < (self.up.came.len() + window.min(UP_MOST)).min(n_pdus)
+            {
                 let up = numbered(self.address, OUTSIDE, 1300, self.up.sent.len());
                 self.world.ms.datagram(ms::TUN, Peer::Slot(MOBILE), &up);
                 self.up.sent.push(up);
@@ -133,7 +138,7 @@ impl Transfer {
                 self.came_at = self.world.now;
             }
             let is_whole = |way: &Way| way.came.len() >= n_pdus;
-            if is_whole(&self.down) && is_whole(&self.up) {
+            if self.down.came.len() + self.refused() >= n_pdus && is_whole(&self.up) {
                 break;
             }
         }
@@ -142,6 +147,19 @@ impl Transfer {
         self.world.pass(20_000);
         self.down.came.extend(core::mem::take(&mut self.world.from_ms).into_iter().map(|(_, octets)| octets));
         self.up.came.append(&mut self.world.from_ggsn);
+    }
+
+    /// N-PDUs downlink that did not come. Those that did came once and in their order.
+    fn missing(&self) -> usize {
+        let mut sent = self.down.sent.iter();
+        let is_there = |came: &Vec<u8>| sent.any(|sent| sent == came);
+        assert!(self.down.came.iter().all(is_there), "out of order, or twice");
+        self.down.sent.len() - self.down.came.len()
+    }
+
+    /// N-PDUs for which a queue of the SGSN had no room.
+    fn refused(&self) -> usize {
+        usize::try_from(self.world.sgsn.drops().get(Drop::FlowQueueFull)).unwrap()
     }
 
     pub fn came_once_and_in_order(&self, about: &str) {
@@ -218,5 +236,41 @@ fn a_change_between_links_that_are_there_loses_nothing_in_unacknowledged_mode() 
             way.came.sort();
             assert_eq!((way.came.len(), way.came == way.sent), (N_PDUS, true), "{name}, keys {has_keys}");
         }
+    }
+}
+
+/// With so many N-PDUs under way, where the window of LLC is k.
+fn with_window(k: u8, delays_us: [u64; 2], window: usize, acts: &[(usize, Act)]) -> Transfer {
+    let mut choice = Choice::new(&[Medium::Ethernet, Medium::Udp], false);
+    choice.is_one_ap = true;
+    choice.k = Some(k);
+    choice.delays = delays_us.map(Duration::from_micros).to_vec();
+    let mut transfer = Transfer::over(&choice, ReliabilityClass::TWO, N_PDUS);
+    transfer.run(window, acts);
+    transfer
+}
+
+/// All that is under way may be in the queue of the context at a change: 180 N-PDUs of 1400 octets are just below its 256,000.
+#[test]
+fn a_change_loses_nothing_of_a_window_that_fits_the_queue_of_the_context() {
+    for (k, delays_us) in [(16, [200, 200]), (255, [200, 200]), (255, [3000, 200])] {
+        let transfer = with_window(k, delays_us, 180, CHANGES);
+        transfer.came_once_and_in_order(&format!("k {k}, {delays_us:?}"));
+        assert_eq!(transfer.refused(), 0, "k {k}, {delays_us:?}");
+    }
+}
+
+/// A source that fills the queue until that refuses some, as TCP does, and goes on with a full queue: what is missing was refused, and
+/// changes between links that are there have no more refused than none.
+#[test]
+fn where_more_is_under_way_the_full_queue_refuses_some_and_nothing_is_lost_elsewhere() {
+    for k in [16, 255] {
+        let missing = [&CHANGES[..4], &[]].map(|acts| {
+            let transfer = with_window(k, [200, 200], 260, acts);
+            assert_eq!(transfer.missing(), transfer.refused(), "k {k}, {} changes", acts.len());
+            transfer.missing()
+        });
+        let [with, without] = missing;
+        assert!(with > 0 && with == without, "k {k}: {with} missing with changes, {without} without");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::super::{configs, text};
 use super::{Bed, LOOK_EVERY, MACS, Place, READY_WITHIN, SOCKET};
+use crate::counters;
 use crate::ms_control;
 use crate::testbed::Process;
 use std::collections::BTreeMap;
@@ -61,20 +62,19 @@ impl Bed {
             let dropped = said.lines().filter_map(|line| line.trim().parse::<u64>().ok()).sum();
             named.insert(format!("{name}.tun_dropped"), dropped);
             let snmp = self.at(place).output_of("cat", &["/proc/net/snmp"]).map_err(text)?;
-            let udp =
-                crate::counters::parse_snmp(&snmp).into_iter().filter(|(udp, _)| udp.ends_with("bufErrors"));
+            let udp = counters::parse_snmp(&snmp).into_iter().filter(|(udp, _)| udp.ends_with("bufErrors"));
             named.extend(udp.map(|(udp, count)| (format!("{name}.{udp}"), count)));
         }
         Ok(named)
     }
 
-    /// Segments that TCP in the network's namespace has sent again so far.
+    /// What TCP in the network's namespace has sent again so far.
     ///
     /// # Errors
-    /// The kernel does not count them.
-    pub fn segments_sent_again(&self) -> Result<f64, String> {
-        let said = self.network.output_of("cat", &["/proc/net/snmp"]).map_err(text)?;
-        sent_again(&said).ok_or_else(|| "/proc/net/snmp has no RetransSegs".to_owned())
+    /// The kernel does not count it.
+    pub fn sent_again(&self) -> Result<SentAgain, String> {
+        let said = self.network.output_of("cat", &["/proc/net/snmp", "/proc/net/netstat"]).map_err(text)?;
+        SentAgain::read(&said)
     }
 
     /// Has tcpdump write what passes a device of the network and its filter, as far as headers go. The file is whole when the process
@@ -110,11 +110,34 @@ impl Bed {
     }
 }
 
-/// RetransSegs of the lines about TCP, of which the first names what stands in the second.
-fn sent_again(snmp: &str) -> Option<f64> {
-    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp: "));
-    let place = lines.next()?.split(' ').position(|name| name == "RetransSegs")?;
-    lines.next()?.split(' ').nth(place)?.parse().ok()
+/// Segments that a host's TCP has sent again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SentAgain {
+    /// All of them.
+    pub segments: u64,
+    /// Those that the other end had already, as it says (RFC 2883).
+    pub twice: u64,
+}
+
+impl SentAgain {
+    fn read(said: &str) -> Result<Self, String> {
+        let of = |group, name| {
+            let count = counters::of_kernel(said, group, name);
+            count.ok_or_else(|| format!("the kernel does not count {name}"))
+        };
+        Ok(Self { segments: of("Tcp:", "RetransSegs")?, twice: of("TcpExt:", "TCPDSACKRecvSegs")? })
+    }
+
+    /// What has come to it since.
+    pub const fn since(self, before: Self) -> Self {
+        let segments = self.segments.saturating_sub(before.segments);
+        Self { segments, twice: self.twice.saturating_sub(before.twice) }
+    }
+
+    /// Those that the other end did not have.
+    pub const fn lost(self) -> u64 {
+        self.segments.saturating_sub(self.twice)
+    }
 }
 
 #[cfg(test)]
@@ -122,9 +145,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_tcp_sent_again_is_found_by_its_name() {
-        let snmp = "Ip: Forwarding InReceives\nIp: 1 7\nTcp: RtoAlgorithm OutSegs RetransSegs InErrs\nTcp: 1 500 42 0\n";
-        assert_eq!(sent_again(snmp), Some(42.0));
-        assert_eq!(sent_again("Tcp: RtoAlgorithm\nTcp: 1\n"), None);
+    fn what_came_twice_was_not_lost() {
+        let said = |again, twice| {
+            format!(
+                "Tcp: RtoAlgorithm OutSegs RetransSegs\nTcp: 1 500 {again}\nTcpExt: A TCPDSACKRecvSegs\nTcpExt: 7 {twice}\n"
+            )
+        };
+        let [before, after] =
+            [(42, 3), (52, 5)].map(|(again, twice)| SentAgain::read(&said(again, twice)).unwrap());
+        let since = after.since(before);
+        assert_eq!((since, since.lost()), (SentAgain { segments: 10, twice: 2 }, 8));
+        let error = SentAgain::read("Tcp: RetransSegs\nTcp: 1\n").unwrap_err();
+        assert!(error.contains("TCPDSACKRecvSegs"), "{error}");
     }
 }

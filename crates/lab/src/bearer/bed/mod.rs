@@ -18,6 +18,7 @@ use crate::iperf::{self, Carried};
 use crate::link::Account;
 use crate::testbed::{self, Namespace, Process};
 use crate::way::Way;
+pub use ask::SentAgain;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use setup::Place;
 pub use setup::{Nodes, Processes, Setup, Through};

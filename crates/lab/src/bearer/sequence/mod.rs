@@ -100,7 +100,7 @@ fn download<const N: usize>(
     for (device, filter) in devices {
         captures.push(bed.start_capture(device, filter)?);
     }
-    let mut running = Download::start(bed.network(), through.host(), bed.phone())?;
+    let mut running = Download::start(bed.network(), through.host(), bed.phone(), None)?;
     let until = std::time::Instant::now() + lasting;
     while std::time::Instant::now() < until && !stop.load(Relaxed) {
         std::thread::sleep(core::time::Duration::from_millis(50));
