@@ -74,7 +74,12 @@ mod tests {
             let mut config = BssConfig::default();
             let coding = gannet_wire::rlcmac::coding::CodingScheme::Cs4;
             config.gb.radio.rlcmac = Some(ops::RlcMac { slots: 4, coding, c_over_i_db: None });
-            config.gb.radio.tbfs = ops::Tbfs { multislot_class: class, idle_ms: 2000, idle_poll_ms: 270 };
+            config.gb.radio.pcu = ops::Pcu {
+                multislot_class: class,
+                idle_ms: 2000,
+                idle_poll_ms: 270,
+                ..ops::Pcu::default()
+            };
             plan(&config).unwrap().cells.bss
         };
         let slots = [1, 4, 6, 8, 12].map(|class| of(class).rlcmac.unwrap().network.downlink_slots);
