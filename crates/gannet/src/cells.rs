@@ -12,6 +12,7 @@ use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
 use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Pcu, Radio};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
+use gannet_proto::rlcmac::ccch::Layout;
 use gannet_proto::rlcmac::config::NetworkConfig;
 use gannet_proto::rlcmac::multislot::MultislotClass;
 use gannet_rt::{EventLoop, MachineId, Outside, UdpConfig};
@@ -214,6 +215,9 @@ fn rlcmac(radio: &Radio) -> Option<RlcMacConfig> {
     let weights = Weights { high, normal, low };
     let mut config = RlcMacConfig { channel, weights, ..RlcMacConfig::new(network) };
     config.mobile.multislot_class = class.number();
+    if pcu.has_combined_ccch {
+        config.options.paging.layout = Layout::Combined;
+    }
     config.options.t3192 = Duration::from_millis(pcu.t3192_ms.into());
     Some(config)
 }

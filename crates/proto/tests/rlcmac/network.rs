@@ -4,7 +4,7 @@ use crate::world::{PDCHS, octets, tlli};
 use gannet_machine::frame::FramePool;
 use gannet_machine::time::{Duration, Instant};
 use gannet_proto::rlcmac::block::{DownBlock, UpBlock};
-use gannet_proto::rlcmac::ccch::{block_ends, block_from};
+use gannet_proto::rlcmac::ccch::{Layout, block_ends};
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::multiframe::{BlockPeriod, frame_at, frame_start};
@@ -50,7 +50,7 @@ impl Bench {
     /// The next message on the CCCH.
     fn common(&mut self) -> Common {
         assert!(self.pcu.has_common());
-        let first = block_from(self.now);
+        let first = Layout::Uncombined.block_from(self.now);
         self.now = frame_start(first);
         let message = self.pcu.next_common(self.now, first).unwrap();
         self.now = block_ends(first);

@@ -6,7 +6,7 @@ use gannet_machine::time::{Duration, Instant};
 use gannet_proto::bearer::PagedIdentity;
 use gannet_proto::rlcmac::air::Direction::{self, Down, Up};
 use gannet_proto::rlcmac::air::Faults;
-use gannet_proto::rlcmac::ccch::block_from;
+use gannet_proto::rlcmac::ccch::Layout;
 use gannet_proto::rlcmac::channel::{Bursts, Capture, Link, Profile};
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::mobile::MobileConfig;
@@ -93,7 +93,11 @@ fn random_plan(seed: u64, dice: &mut Rng) -> Plan {
         bs_cv_max: dice.below(16) as u8,
         extended_uplink: Duration::from_millis([0, 0, 500][dice.below(3) as usize]),
         t3192: Duration::from_millis([0, 120, 500, 1500][dice.below(4) as usize]),
-        paging: PagingControl { multiframes: 2 + dice.below(8) as u8, access_blocks: dice.below(8) as u8 },
+        paging: PagingControl {
+            layout: if dice.chance(0.3) { Layout::Combined } else { Layout::Uncombined },
+            multiframes: 2 + dice.below(8) as u8,
+            access_blocks: dice.below(8) as u8,
+        },
         drx_timer_max: Duration::from_secs([0, 1, 4][dice.below(3) as usize]),
         ..CellOptions::default()
     };
@@ -185,7 +189,7 @@ fn check_pages(world: &World, pages: u64, paging: PagingControl, seed: u64) {
         assert!(same.count() <= 4, "seed {seed}");
         let PagedIdentity::Imsi(imsi) = page.identity else { panic!("seed {seed}: {page:?}") };
         // The block ended now; a frame of it is two frames back.
-        let first = block_from(Instant(at.0 - 4 * 4_615_385));
+        let first = paging.layout.block_from(Instant(at.0 - 4 * 4_615_385));
         assert!(paging.is_of(paging.group(&imsi), first), "seed {seed}: mobile {mobile} at {at}");
     }
     assert!(world.paged.len() as u64 <= pages * world.mobiles.len() as u64, "seed {seed}");

@@ -9,6 +9,8 @@ use crate::grammar::{CommandError, Grammar, Node};
 pub struct Pcu {
     /// The multislot class of the mobiles, 1 to 12 (05.02 annex B [45.002]).
     pub multislot_class: u8,
+    /// The CCCH shares its channel with SDCCHs (04.18 clause 10.5.2.11 [44.018], CCCH-CONF).
+    pub has_combined_ccch: bool,
     /// How long a downlink TBF stays without data (44.060 clause 9.3.1a), in ms; 0 where it ends at once.
     pub idle_ms: u16,
     /// How often the mobile of such a TBF is polled, in ms.
@@ -27,6 +29,7 @@ impl Default for Pcu {
     fn default() -> Self {
         Self {
             multislot_class: 6,
+            has_combined_ccch: false,
             idle_ms: 0,
             idle_poll_ms: 200,
             t3192_ms: 500,
@@ -42,6 +45,9 @@ pub(super) fn write(pcu: &Pcu, text: &mut ConfigText) {
     let usual = Pcu::default();
     if pcu.multislot_class != usual.multislot_class {
         text.line(format_args!("radio rlcmac multislot-class {}", pcu.multislot_class));
+    }
+    if pcu.has_combined_ccch {
+        text.line(format_args!("radio rlcmac ccch combined"));
     }
     if pcu.idle_poll_ms != usual.idle_poll_ms {
         text.line(format_args!("radio rlcmac idle-poll {}", pcu.idle_poll_ms));
@@ -80,6 +86,13 @@ fn install_tbfs<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: No
         Ok(())
     });
     let help = format!(
+        "{OF_RLCMAC}\nThe CCCH on timeslot 0\nAlone: nine blocks of 51 frames; the default\nWith SDCCHs: three blocks, and 27 places for access bursts"
+    );
+    set(grammar, node, "radio rlcmac ccch (uncombined|combined)", &help, |edit| {
+        edit.config.cells_mut().radio.pcu.has_combined_ccch = edit.args.text(0) == "combined";
+        Ok(())
+    });
+    let help = format!(
         "{OF_RLCMAC}\nHow often a mobile is polled whose TBF has no data\nMilliseconds; 200 is the default"
     );
     set(grammar, node, "radio rlcmac idle-poll <20-5000>", &help, |edit| {
@@ -109,7 +122,8 @@ fn install_shares<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: 
 
 fn install_timers<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: Node) {
     let timer = "Timers of RLC/MAC";
-    let help = format!("{timer}\nHow long a downlink TBF stays without data; 0 ends it at once\nMilliseconds");
+    let help =
+        format!("{timer}\nHow long a downlink TBF stays without data; 0 ends it at once\nMilliseconds");
     set(grammar, node, "timer x2031 <0-60000>", &help, |edit| {
         edit.config.cells_mut().radio.pcu.idle_ms = edit.args.value(0)?;
         Ok(())

@@ -44,10 +44,10 @@ impl Mac {
 
     /// The time of a burst has come, or its frame is to be chosen.
     pub(super) fn burst_due(&mut self, now: Instant, rng: &mut Rng) -> Option<Burst> {
-        let rach = self.options.rach;
+        let (rach, layout) = (self.options.rach, self.options.paging.layout);
         let access = self.access.as_mut()?;
         let Some(frame) = access.next else {
-            let first = rach.first(now, rng);
+            let first = rach.first(layout, now, rng);
             access.next = Some(first);
             self.deadlines.set(MobileTimer::Burst, frame_start(first));
             return None;
@@ -59,9 +59,9 @@ impl Mac {
         access.count += 1;
         self.counts.bursts += 1;
         if access.count > rach.max_retrans {
-            self.deadlines.set(MobileTimer::T3146, rach.t3146(frame));
+            self.deadlines.set(MobileTimer::T3146, rach.t3146(layout, frame));
         } else {
-            let next = rach.next(frame, rng);
+            let next = rach.next(layout, frame, rng);
             access.next = Some(next);
             self.deadlines.set(MobileTimer::Burst, frame_start(next));
         }
