@@ -13,6 +13,7 @@ use gannet_proto::rlcmac::multiframe::BlockPeriod;
 use gannet_proto::rlcmac::paging::PagingControl;
 use gannet_proto::rlcmac::rlc::Report;
 use gannet_proto::rlcmac::signal::{Burst, Common, Down, To, Up};
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::block::{Body, DownlinkHeader};
 use gannet_wire::rlcmac::coding::CodingScheme::Cs2;
 
@@ -46,7 +47,13 @@ impl Bench {
 
     fn request(&mut self, len: usize) {
         let frame = self.pool.copy_of(&octets(9, len)).unwrap();
-        let pdu = LlPdu { mobile: 0, tlli: tlli(0), expires: Instant(u64::MAX), frame };
+        let pdu = LlPdu {
+            mobile: 0,
+            tlli: tlli(0),
+            expires: Instant(u64::MAX),
+            priority: RadioPriority::Four,
+            frame,
+        };
         self.mac.request(self.now, pdu).unwrap();
     }
 
@@ -150,7 +157,8 @@ fn bursts_go_m_plus_one_times_s_apart_and_t3146_ends_the_access() {
             bench.request(100);
             let bursts: Vec<Burst> = (0..=max_retrans).map(|_| bench.burst()).collect();
             let (s, t) = (rach.s(layout), u64::from(tx_integer));
-            let places = |from: u64, to: u64| (1..).find(|count| layout.rach_after(from, *count) == to).unwrap();
+            let places =
+                |from: u64, to: u64| (1..).find(|count| layout.rach_after(from, *count) == to).unwrap();
             assert!((1..=t.max(8)).contains(&places(0, bursts[0].frame)), "{bursts:?}");
             for pair in bursts.windows(2) {
                 assert!((s..s + t).contains(&places(pair[0].frame, pair[1].frame)), "{bursts:?}");
@@ -457,7 +465,7 @@ fn a_poll_is_answered_with_what_came_and_what_is_wanted() {
     };
     assert_eq!(
         (tfi, report.ssn, report.bitmap & 7, report.is_final, wants_uplink),
-        (TFI, 3, 0b101, false, true)
+        (TFI, 3, 0b101, false, Some(RadioPriority::Four))
     );
     assert_eq!(bench.came, [b"zero"], "in order");
 }
@@ -515,7 +523,7 @@ fn an_access_gives_way_to_a_downlink_tbf() {
     bench.data(0, false, Some(0), b"zero");
     bench.say(NOBODY, None, Down::Dummy);
     let answer = control(bench.say(NOBODY, None, Down::Dummy));
-    assert!(matches!(answer, Up::DownlinkAckNack { wants_uplink: true, .. }));
+    assert!(matches!(answer, Up::DownlinkAckNack { wants_uplink: Some(_), .. }));
     let mut usfs = [None; 8];
     usfs[usize::from(SLOT)] = Some(USF);
     bench.say(NOBODY, None, Down::UplinkAssignment { to: To::DownlinkTfi(TFI), tfi: 9, usfs, coding: Cs2 });

@@ -6,6 +6,7 @@ use crate::rlcmac::multiframe::{BlockPeriod, frame_start};
 use crate::rlcmac::signal::{Burst, Common, Up};
 use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
+use gannet_wire::l3::ie::RadioPriority;
 
 /// An access on its way.
 #[derive(Debug)]
@@ -148,6 +149,7 @@ impl Mac {
             tlli: tlli?,
             multislot_class: self.config.multislot_class,
             octets: u16::try_from(self.queued_octets).unwrap_or(u16::MAX),
+            priority: self.priority().unwrap_or(RadioPriority::Four),
         })
     }
 

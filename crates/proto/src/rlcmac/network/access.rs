@@ -205,7 +205,8 @@ impl Pcu {
     }
 
     fn one_phase(&mut self, reference: Burst) -> Option<Common> {
-        let tfi = self.make_up(1, None)?;
+        // The eight bits of the burst say nothing of its radio priority.
+        let tfi = self.make_up(1, self.config.uplink_classes.unsaid, None)?;
         let tbf = self.up_tbf(tfi)?;
         let mut usfs = (0_u8..).zip(&tbf.usfs).filter_map(|(slot, usf)| usf.map(|usf| (slot, usf)));
         let (slot, usf) = usfs.next()?;
