@@ -9,9 +9,10 @@ use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_machine::{Machine, Peer, Port};
 use gannet_node::bss::radio::{ChannelConfig, RadioConfig, RlcMacConfig, VirtualUmConfig, Weights};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
-use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Radio, Tbfs};
+use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Pcu, Radio};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
+use gannet_proto::rlcmac::ccch::Layout;
 use gannet_proto::rlcmac::config::NetworkConfig;
 use gannet_proto::rlcmac::multislot::MultislotClass;
 use gannet_rt::{EventLoop, MachineId, Outside, UdpConfig};
@@ -186,35 +187,38 @@ fn cell(config: &CellsConfig, number: u16) -> CellConfig {
 }
 
 /// The multislot class of the mobiles; the range of the word has all of them.
-fn multislot_class(tbfs: &Tbfs) -> MultislotClass {
-    MultislotClass::new(tbfs.multislot_class).unwrap_or(MultislotClass::ALL[5])
+fn multislot_class(pcu: &Pcu) -> MultislotClass {
+    MultislotClass::new(pcu.multislot_class).unwrap_or(MultislotClass::ALL[5])
 }
 
 /// Timeslots of a downlink TBF beside an uplink TBF of one.
-fn tbf_slots(tbfs: &Tbfs) -> u8 {
-    let limits = multislot_class(tbfs).limits();
+fn tbf_slots(pcu: &Pcu) -> u8 {
+    let limits = multislot_class(pcu).limits();
     u8::try_from(limits.rx.min(limits.sum - 1)).unwrap_or(u8::MAX)
 }
 
 /// RLC/MAC of all cells. Nothing that has no word departs from the defaults.
 fn rlcmac(radio: &Radio) -> Option<RlcMacConfig> {
-    let (rlcmac, tbfs) = (radio.rlcmac?, radio.tbfs);
-    let class = multislot_class(&tbfs);
+    let (rlcmac, pcu) = (radio.rlcmac?, radio.pcu);
+    let class = multislot_class(&pcu);
     let pdchs = u8::MAX.checked_shl(8 - u32::from(rlcmac.slots.clamp(1, 8))).unwrap_or(u8::MAX);
     let network = NetworkConfig {
-        downlink_slots: tbf_slots(&tbfs),
+        downlink_slots: tbf_slots(&pcu),
         multislot_class: class,
-        delayed_release: Duration::from_millis(tbfs.idle_ms.into()),
-        idle_poll: Duration::from_millis(tbfs.idle_poll_ms.into()),
+        delayed_release: Duration::from_millis(pcu.idle_ms.into()),
+        idle_poll: Duration::from_millis(pcu.idle_poll_ms.into()),
         ..NetworkConfig::new(pdchs, rlcmac.coding)
     };
     let channel =
         ChannelConfig { c_over_i_db: rlcmac.c_over_i_db.map(f64::from), ..ChannelConfig::default() };
-    let [high, normal, low] = radio.pcu.weights;
+    let [high, normal, low] = pcu.weights;
     let weights = Weights { high, normal, low };
     let mut config = RlcMacConfig { channel, weights, ..RlcMacConfig::new(network) };
     config.mobile.multislot_class = class.number();
-    config.options.t3192 = Duration::from_millis(radio.pcu.t3192_ms.into());
+    if pcu.has_combined_ccch {
+        config.options.paging.layout = Layout::Combined;
+    }
+    config.options.t3192 = Duration::from_millis(pcu.t3192_ms.into());
     Some(config)
 }
 
@@ -227,7 +231,7 @@ fn flow(radio: &Radio) -> BvcParameters {
     let (cell, ms) = match radio.rlcmac {
         None => (radio.downlink_octets_per_s, radio.ms_rate_octets_per_s),
         Some(rlcmac) => {
-            let ms = rlcmac.octets_per_s(tbf_slots(&radio.tbfs)).min(radio.ms_rate_octets_per_s);
+            let ms = rlcmac.octets_per_s(tbf_slots(&radio.pcu)).min(radio.ms_rate_octets_per_s);
             (rlcmac.octets_per_s(rlcmac.slots), ms)
         }
     };

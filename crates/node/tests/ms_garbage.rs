@@ -118,7 +118,7 @@ proptest! {
                 Some(Input::Datagram { port, peer: Peer::Slot(peer), frame })
             };
             let um = |kind, cell, tlli, octets: &[u8]| {
-                [&UmHeader { kind, cell, tlli }.emit()[..], octets].concat()
+                [&UmHeader { kind, cell, tlli, priority: None }.emit()[..], octets].concat()
             };
             let tlli = |mobile| ms.mobile(mobile).and_then(|mobile| mobile.llc.tlli()).unwrap_or(Tlli(0));
             let input = match step {

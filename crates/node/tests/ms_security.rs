@@ -156,7 +156,7 @@ impl World {
             } else {
                 let cell = self.ms.view(0).unwrap().cell.unwrap().0;
                 let mut frame = self.around.frames.copy_of(&octets).unwrap();
-                assert!(frame.prepend(&UmHeader { kind: UmKind::LlPdu, cell, tlli }.emit()));
+                assert!(frame.prepend(&UmHeader { kind: UmKind::LlPdu, cell, tlli, priority: None }.emit()));
                 self.input(Input::Datagram { port: BEARER, peer: Peer::Slot(0), frame });
             }
         }

@@ -18,13 +18,14 @@ use gannet_proto::auth::key::Key128;
 use gannet_proto::bearer::{Bearer as _, Indication, Output, Request, Sender};
 use gannet_wire::adaptation::{ApName, NetworkMode};
 use gannet_wire::id::{CellId, Plmn, Rai, Tlli};
+use gannet_wire::l3::ie::RadioPriority;
 use std::hint::black_box;
 
 const MTU: u16 = 1500;
 const AP: Peer = Peer::Ethernet(EthernetAddress([2, 0, 0, 0, 1, 0]));
 const HOST: Peer = Peer::Ethernet(EthernetAddress([2, 0, 0, 0, 0, 9]));
 const TLLI: Tlli = Tlli(0xc000_0001);
-const SENDER: Sender = Sender { mobile: 0, cell: 0, tlli: TLLI };
+const SENDER: Sender = Sender { mobile: 0, cell: 0, tlli: TLLI, priority: RadioPriority::Four };
 
 /// A mobile and its access point, with nothing between them.
 struct Two {

@@ -16,6 +16,7 @@ use gannet_proto::rlcmac::mobile::{Mac, MobileConfig};
 use gannet_proto::rlcmac::network::Pcu;
 use gannet_proto::rlcmac::network::fair::Class;
 use gannet_wire::id::Tlli;
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::coding::CodingScheme;
 
 const MOBILES: u32 = 25;
@@ -28,7 +29,7 @@ fn offer(cell: &mut Cell, mobiles: &mut [Mobile], around: &Surroundings<Quiet>, 
     let octets: Vec<u8> = turn.to_be_bytes().into_iter().cycle().take(500).collect();
     let pdu = |octets| {
         let frame = around.frames.copy_of(octets).unwrap();
-        LlPdu { mobile, tlli, expires: Instant(u64::MAX), frame }
+        LlPdu { mobile, tlli, expires: Instant(u64::MAX), priority: RadioPriority::Four, frame }
     };
     // What finds no room is not offered again.
     drop(cell.pcu_mut().request(pdu(&octets), Class::Weighted(8), true));

@@ -22,6 +22,7 @@ use gannet_machine::timers::{TimerKey, Timers};
 use gannet_machine::{Batch, Context, Peer};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{CellId, Imsi, PTmsi, Rai, Tlli};
+use gannet_wire::l3::ie::RadioPriority;
 
 /// The mobile that speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Sender {
     pub cell: u16,
     /// The TLLI that it sends with; all ones where it has none yet.
     pub tlli: Tlli,
+    /// Of an LL-PDU: its radio priority, as GRR is told (04.64 clause 7.2.3.1 [44.064]).
+    pub priority: RadioPriority,
 }
 
 /// What a mobile asks of its bearer.

@@ -15,6 +15,7 @@ use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::{Deadlines, TimerKey, Timers};
 use gannet_machine::{Batch, Context, Peer};
 use gannet_wire::id::Tlli;
+use gannet_wire::l3::ie::RadioPriority;
 
 /// One of the bearers.
 #[derive(Debug)]
@@ -270,7 +271,8 @@ impl Several {
             left.bearer.leave(mobile, &mut |frame| waiting.push(frame));
         }
         for frame in waiting {
-            let from = Sender { mobile, cell, tlli };
+            // What it was before is not known any more.
+            let from = Sender { mobile, cell, tlli, priority: RadioPriority::Four };
             if let Err(drop) = self.request(cx, from, Request::Unitdata(frame), out) {
                 cx.drop(drop, None);
             }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! octet 0      kind
-//! octet 1      zero; ignored on receipt
+//! octet 1      radio priority of an LL-PDU from a mobile, 1 to 4; otherwise zero, and ignored on receipt
 //! octets 2-3   cell: its index at the BSS, most significant octet first
 //! octets 4-7   TLLI, most significant octet first; 0 where the kind has none
 //! octets 8-    LL-PDU, or what the kind says
@@ -19,6 +19,7 @@ use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::{Batch, Context, Peer};
 use gannet_wire::id::{PTmsi, Rai, Tlli};
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::{DecodeError, DecodeErrorKind, Reader};
 
 /// The slot of all mobiles in a cell.
@@ -80,6 +81,8 @@ pub struct UmHeader {
     pub cell: u16,
     /// The mobile's TLLI.
     pub tlli: Tlli,
+    /// How urgent an LL-PDU is; `None` where that is not said.
+    pub priority: Option<RadioPriority>,
 }
 
 impl UmHeader {
@@ -92,8 +95,14 @@ impl UmHeader {
         let kind = reader.u8("kind")?;
         let known = UmKind::ALL.into_iter().find(|known| known.octet() == kind);
         let kind = known.ok_or(DecodeError::new("kind", 0, DecodeErrorKind::BadValue(u32::from(kind))))?;
-        reader.u8("spare")?;
-        Ok(Self { kind, cell: reader.u16("cell")?, tlli: Tlli(reader.u32("TLLI")?) })
+        let priority = match reader.u8("radio priority")? {
+            1 => Some(RadioPriority::One),
+            2 => Some(RadioPriority::Two),
+            3 => Some(RadioPriority::Three),
+            4 => Some(RadioPriority::Four),
+            _ => None,
+        };
+        Ok(Self { kind, cell: reader.u16("cell")?, tlli: Tlli(reader.u32("TLLI")?), priority })
     }
 
     /// The header's octets.
@@ -101,7 +110,14 @@ impl UmHeader {
     pub fn emit(&self) -> [u8; HEADER_LEN] {
         let [c0, c1] = self.cell.to_be_bytes();
         let [t0, t1, t2, t3] = self.tlli.0.to_be_bytes();
-        [self.kind.octet(), 0, c0, c1, t0, t1, t2, t3]
+        let priority = match self.priority {
+            None => 0,
+            Some(RadioPriority::One) => 1,
+            Some(RadioPriority::Two) => 2,
+            Some(RadioPriority::Three) => 3,
+            Some(RadioPriority::Four) => 4,
+        };
+        [self.kind.octet(), priority, c0, c1, t0, t1, t2, t3]
     }
 }
 
@@ -160,8 +176,9 @@ impl Bearer for UmBearer {
                 (UmKind::Resume, copy_of(&octets)?)
             }
         };
-        let Sender { mobile, cell, tlli } = from;
-        if frame.prepend(&UmHeader { kind, cell, tlli }.emit()) {
+        let Sender { mobile, cell, tlli, priority } = from;
+        let priority = (kind == UmKind::LlPdu).then_some(priority);
+        if frame.prepend(&UmHeader { kind, cell, tlli, priority }.emit()) {
             out.push(Output::Transmit { link: 0, peer: Peer::Slot(mobile), frame });
             Ok(())
         } else {
@@ -193,7 +210,7 @@ impl UmBearer {
         if !matches!(peer, Peer::Slot(_)) {
             return Err(Refused::as_drop(Drop::MsUnknownMobile));
         }
-        let UmHeader { kind, cell, tlli } = header;
+        let UmHeader { kind, cell, tlli, .. } = header;
         let _ = frame.pull(HEADER_LEN);
         match kind {
             UmKind::LlPdu => Ok(Indication::Unitdata(Unitdata { mobile, cell, tlli, ll_pdu: frame })),
@@ -219,8 +236,10 @@ mod tests {
     #[test]
     fn headers_come_back() {
         for kind in UmKind::ALL {
-            let header = UmHeader { kind, cell: 0x0102, tlli: Tlli(0xc000_0003) };
-            assert_eq!(UmHeader::parse(&header.emit()), Ok(header));
+            for priority in [None, Some(RadioPriority::One), Some(RadioPriority::Four)] {
+                let header = UmHeader { kind, cell: 0x0102, tlli: Tlli(0xc000_0003), priority };
+                assert_eq!(UmHeader::parse(&header.emit()), Ok(header));
+            }
         }
         assert!(UmHeader::parse(&[7, 0, 0, 0, 0, 0, 0, 0]).is_err());
         assert!((0..HEADER_LEN).all(|n| UmHeader::parse(&[0; HEADER_LEN][..n]).is_err()));

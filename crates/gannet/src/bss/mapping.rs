@@ -42,6 +42,7 @@ mod tests {
     use gannet_ops::config::cells as ops;
     use gannet_proto::auth::cards::{Cards, Variant};
     use gannet_proto::auth::key::Key128;
+    use gannet_proto::rlcmac::ccch::Layout;
     use gannet_wire::id::{Bvci, Nsei, Nsvci, Sapi};
 
     #[test]
@@ -74,7 +75,13 @@ mod tests {
             let mut config = BssConfig::default();
             let coding = gannet_wire::rlcmac::coding::CodingScheme::Cs4;
             config.gb.radio.rlcmac = Some(ops::RlcMac { slots: 4, coding, c_over_i_db: None });
-            config.gb.radio.tbfs = ops::Tbfs { multislot_class: class, idle_ms: 2000, idle_poll_ms: 270 };
+            config.gb.radio.pcu = ops::Pcu {
+                multislot_class: class,
+                idle_ms: 2000,
+                idle_poll_ms: 270,
+                has_combined_ccch: class == 8,
+                ..ops::Pcu::default()
+            };
             plan(&config).unwrap().cells.bss
         };
         let slots = [1, 4, 6, 8, 12].map(|class| of(class).rlcmac.unwrap().network.downlink_slots);
@@ -82,7 +89,10 @@ mod tests {
         let bss = of(8);
         // 50 octets in each of 50 blocks a second.
         assert_eq!(bss.cells[0].flow.default_ms.rate_bit_per_s, 4 * 50 * 50 * 8);
-        let RlcMacConfig { network, mobile, .. } = bss.rlcmac.unwrap();
+        let RlcMacConfig { network, mobile, options, .. } = bss.rlcmac.unwrap();
+        let layouts = [1, 8].map(|class| of(class).rlcmac.unwrap().options.paging.layout);
+        assert_eq!(layouts, [Layout::Uncombined, options.paging.layout]);
+        assert_eq!(options.paging.layout, Layout::Combined);
         assert_eq!((network.multislot_class.number(), mobile.multislot_class), (8, 8));
         assert_eq!(network.delayed_release, Duration::from_secs(2));
         assert_eq!(network.idle_poll, Duration::from_millis(270));

@@ -292,3 +292,36 @@ fn drawing(all: &[Measured]) -> Figure {
                    without losses on the air. One run of each.";
     Figure::new("radio-rate", caption, panels)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gannet_node::sgsn::PduLifetimes;
+
+    /// A download with a window that fills the SGSN's queues, with the PDU lifetimes that the SGSN has by default: the backlog stays with the
+    /// SGSN, and at the PCU nothing outlives itself.
+    #[test]
+    fn by_measured_rates_no_ll_pdu_outlives_itself_at_the_pcu() {
+        let radio = radio(CodingScheme::Cs2, 3, 1).unwrap();
+        let setup = Setup { lifetimes: PduLifetimes::default(), ..Setup::one_cell(radio, 1, 500, 7) };
+        let mut world = World::new(&setup).unwrap();
+        world.connect(0, Way::Downlink, &tcp(60_000));
+        let (mut parts, mut sum, mut most) = (0, 0.0, 0.0_f64);
+        for _ in 0..900 {
+            world.run_until(world.gprs.now + Duration::from_millis(200));
+            let drain = world.probe.radio().drain(world.gprs.now, 0).unwrap().cell;
+            let bucket = as_f64(drain.rate_bit_per_s) / 8.0 * setup.bucket_time.as_secs_f64();
+            let of_bucket = as_f64(drain.waiting_octets) / bucket;
+            (parts, sum, most) = (parts + 1, sum + of_bucket, most.max(of_bucket));
+        }
+        let ledger = world.probe.ledger(Way::Downlink);
+        assert!(ledger.arrived > 1000, "{ledger:?}");
+        assert_eq!((ledger.lifetime, ledger.refused), (0, 0), "{ledger:?}");
+        let mean = sum / f64::from(parts);
+        assert!(
+            (0.3..1.2).contains(&mean) && most < 2.0,
+            "{mean:.2} buckets on the average, {most:.2} at most"
+        );
+        assert_eq!(world.close(COOL_DOWN), Vec::<String>::new());
+    }
+}

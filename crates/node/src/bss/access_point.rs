@@ -159,7 +159,7 @@ impl ApNode {
                 (UmKind::Resume, copy_of(&octets))
             }
         };
-        let header = UmHeader { kind, cell, tlli }.emit();
+        let header = UmHeader { kind, cell, tlli, priority: None }.emit();
         match frame.and_then(|mut frame| frame.prepend(&header).then_some(frame)) {
             Some(frame) => {
                 self.to_bss.push(Input::Datagram { port: UM, peer: Peer::Slot(mobile), frame });
@@ -195,7 +195,7 @@ impl ApNode {
 
     /// What the BSS sends to mobiles.
     fn send(&mut self, cx: &mut Context<'_>, peer: Peer, mut frame: Frame) -> Result<(), Drop> {
-        let UmHeader { kind, cell, tlli } = UmHeader::parse(&frame).map_err(|_| Drop::UmMalformed)?;
+        let UmHeader { kind, cell, tlli, .. } = UmHeader::parse(&frame).map_err(|_| Drop::UmMalformed)?;
         let _ = frame.pull(HEADER_LEN);
         let mobile = if let Peer::Slot(mobile) = peer { mobile } else { u32::MAX };
         match kind {

@@ -212,7 +212,7 @@ impl Bss {
             }
             return;
         }
-        let header = UmHeader { kind: UmKind::LlPdu, cell: um_cell(cell), tlli };
+        let header = UmHeader { kind: UmKind::LlPdu, cell: um_cell(cell), tlli, priority: None };
         if !frame.prepend(&header.emit()) {
             cx.drop(Drop::NoFrame, None);
             return;

@@ -143,7 +143,7 @@ impl Bss {
             return;
         };
         let kind = if page.is_packet { UmKind::PagingPs } else { UmKind::PagingCs };
-        let header = UmHeader { kind, cell: um_cell(cell), tlli: Tlli(0) };
+        let header = UmHeader { kind, cell: um_cell(cell), tlli: Tlli(0), priority: None };
         if frame.prepend(&header.emit()) {
             self.outputs.push(Output::Transmit { port: UM, peer: Peer::Slot(mobile), frame });
         }
@@ -158,7 +158,7 @@ impl Bss {
             cx.drop(Drop::BssUnknownMobile, None);
             return;
         };
-        let header = UmHeader { kind: UmKind::SuspendAck, cell: um_cell(cell), tlli };
+        let header = UmHeader { kind: UmKind::SuspendAck, cell: um_cell(cell), tlli, priority: None };
         let Some(mut frame) = cx.frames.copy_of(&[reference]) else {
             cx.drop(Drop::NoFrame, None);
             return;

@@ -172,7 +172,7 @@ impl World {
 
     fn mobile_sends(&mut self, mobile: u32, kind: UmKind, cell: u16, tlli: Tlli, octets: &[u8]) {
         let mut frame = self.around.frames.copy_of(octets).unwrap();
-        assert!(frame.prepend(&UmHeader { kind, cell, tlli }.emit()));
+        assert!(frame.prepend(&UmHeader { kind, cell, tlli, priority: None }.emit()));
         self.input(Input::Datagram { port: UM, peer: Peer::Slot(mobile), frame });
     }
 
@@ -212,7 +212,7 @@ fn ll_pdus_go_both_ways_at_the_rate_of_the_radio() {
     world.run_until(524);
     assert_eq!((world.um[0].0, world.um[0].2.len()), (5, 500));
     world.run_until(624);
-    assert_eq!(world.um[1].1, UmHeader { kind: UmKind::LlPdu, cell: 0, tlli: A });
+    assert_eq!(world.um[1].1, UmHeader { kind: UmKind::LlPdu, cell: 0, tlli: A, priority: None });
     let counters = world.bss.cell(0).unwrap().counters;
     assert_eq!(counters.downlink, Amount { frames: 2, octets: 600 });
     assert_eq!(counters.uplink, Amount { frames: 1, octets: 4 });
@@ -417,7 +417,10 @@ fn suspend_resume_and_capability() {
     world.mobile_sends(5, UmKind::Suspend, 0, A, &rai.to_octets());
     assert_eq!(world.uplink, [Message::Suspend { tlli: A, rai }]);
     world.send(Bvci::SIGNALLING, &Message::SuspendAck { tlli: A, rai, reference: 9 }.to_vec());
-    assert_eq!(world.um, [(5, UmHeader { kind: UmKind::SuspendAck, cell: 0, tlli: A }, vec![9])]);
+    assert_eq!(
+        world.um,
+        [(5, UmHeader { kind: UmKind::SuspendAck, cell: 0, tlli: A, priority: None }, vec![9])]
+    );
     let mut octets = rai.to_octets().to_vec();
     octets.push(9);
     world.mobile_sends(5, UmKind::Resume, 0, A, &octets);

@@ -35,7 +35,7 @@ impl Bss {
             }
         }
         match header.kind {
-            UmKind::LlPdu => self.ll_pdu(cx, mobile, cell, header.tlli, frame),
+            UmKind::LlPdu => self.ll_pdu(cx, mobile, cell, &header, frame),
             UmKind::Suspend => {
                 let message = rai(&frame).map(|rai| Message::Suspend { tlli: header.tlli, rai });
                 if message.is_some() {
@@ -106,11 +106,13 @@ impl Bss {
         false
     }
 
-    fn ll_pdu(&mut self, cx: &mut Context<'_>, mobile: u32, cell: u32, tlli: Tlli, frame: Frame) {
+    fn ll_pdu(&mut self, cx: &mut Context<'_>, mobile: u32, cell: u32, header: &UmHeader, frame: Frame) {
+        let tlli = header.tlli;
         if !self.may_send(cx, cell, tlli) {
             return;
         }
-        let (expires, urgency) = (Instant(u64::MAX), Urgency::default());
+        let urgency = header.priority.map_or(Urgency::default(), Urgency::of_priority);
+        let expires = Instant(u64::MAX);
         let pdu = Pending { mobile, tlli, expires, urgency, frame };
         if self.radio.request(cx.now, cell, Way::Uplink, pdu, Claim::New).is_err() {
             cx.drop(Drop::BssOverrun, None);

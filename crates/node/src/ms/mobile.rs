@@ -12,7 +12,7 @@ use gannet_proto::sm::ms::{SmMsContexts, Wanted, WantedSecondary};
 use gannet_proto::sndcp::{Sndcp, SndcpNsapi};
 use gannet_proto::user_plane::Again;
 use gannet_wire::id::{Imei, Imsi, Nsapi, Sapi};
-use gannet_wire::l3::ie::{PacketFields, PdpAddress};
+use gannet_wire::l3::ie::{PacketFields, PdpAddress, RadioPriority};
 use gannet_wire::llc::{N201_MAX, N201_MIN};
 
 /// NSAPIs 5 to 15.
@@ -31,6 +31,8 @@ pub struct Bearer {
     pub protected: bool,
     /// N-PDUs go in acknowledged mode.
     pub acknowledged: bool,
+    /// How urgent its LL-PDUs are on the radio.
+    pub priority: RadioPriority,
 }
 
 /// A context that someone ordered.
@@ -200,7 +202,20 @@ impl Mobile {
         self.bearers.get(Self::place_of(nsapi)?)?.as_ref()
     }
 
-    /// The same, to change it.
+    /// The radio priority of an LL-PDU: 1 for signalling, and for data that of the most urgent context on its SAPI (04.64 clause 7.2.3.1
+    /// [44.064]). What belongs to no context has the lowest.
+    #[must_use]
+    pub fn radio_priority(&self, ll_pdu: &[u8]) -> RadioPriority {
+        let sapi = Sapi(ll_pdu.first().map_or(0, |address| address & 0x0f));
+        if sapi == Sapi::GMM {
+            return RadioPriority::One;
+        }
+        let of_sapi = self.bearers.iter().flatten().filter(|bearer| bearer.sndcp.sapi == sapi);
+        let priorities = of_sapi.map(|bearer| bearer.priority);
+        priorities.min_by_key(|priority| *priority as u8).unwrap_or(RadioPriority::Four)
+    }
+
+    /// The bearer of an NSAPI, to change it.
     pub fn bearer_mut(&mut self, nsapi: Nsapi) -> Option<&mut Bearer> {
         self.bearers.get_mut(Self::place_of(nsapi)?)?.as_mut()
     }
@@ -347,9 +362,29 @@ mod tests {
                 device: Nsapi(*nsapi),
                 protected: true,
                 acknowledged: false,
+                priority: RadioPriority::Four,
             });
         }
         mobile
+    }
+
+    #[test]
+    fn an_ll_pdu_is_as_urgent_as_the_most_urgent_context_on_its_sapi() {
+        let address = PdpAddress::Ipv4([10, 0, 0, 1].into());
+        let mut mobile = mobile(&[(5, address), (6, address), (7, address)]);
+        for (place, sapi, priority) in
+            [(0, 3, RadioPriority::Four), (1, 3, RadioPriority::Two), (2, 5, RadioPriority::Three)]
+        {
+            let bearer = mobile.bearers[place].as_mut().unwrap();
+            (bearer.sndcp.sapi, bearer.priority) = (Sapi(sapi), priority);
+        }
+        let of = |first: u8| mobile.radio_priority(&[first, 0xc0, 0x01]);
+        assert_eq!([of(0x43), of(0x45)], [RadioPriority::Two, RadioPriority::Three]);
+        assert_eq!(
+            [of(0x41), of(0x49), of(0x47)],
+            [RadioPriority::One, RadioPriority::Four, RadioPriority::Four]
+        );
+        assert_eq!(mobile.radio_priority(&[]), RadioPriority::Four);
     }
 
     fn packet(source: [u8; 4]) -> Vec<u8> {

@@ -17,7 +17,7 @@ use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
 use gannet_proto::user_plane::{Outputs, needs_acknowledged_mode};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
-use gannet_wire::l3::ie::{Apn, PdpAddress, PdpContextStatus, QosProfile, SmCause};
+use gannet_wire::l3::ie::{Apn, PdpAddress, PdpContextStatus, QosProfile, RadioPriority, SmCause};
 use gannet_wire::l3::{L3Message, SmMessage};
 
 /// What becomes of the order when its context ends.
@@ -255,21 +255,23 @@ impl Ms {
                     *order = Some(Box::new(Ordered::First(wanted)));
                 }
             }
-            SmMsAction::Active { nsapi, sapi, qos, address, radio_priority: _, pco, cause } => {
+            SmMsAction::Active { nsapi, sapi, qos, address, radio_priority, pco, cause } => {
                 if let Some(cause) = cause {
                     let imsi = self.mobiles.get(index as usize).map(Mobile::imsi);
                     let imsi = imsi.map(|imsi| format!("IMSI {imsi} ")).unwrap_or_default();
                     let line = format_args!("{imsi}NSAPI {nsapi}: {address}, {cause}");
                     cx.log(Category::Pdp, Level::Info, line);
                 }
-                self.put_bearer(cx, index, (nsapi, sapi), address, &qos);
+                self.put_bearer(cx, index, (nsapi, sapi, radio_priority), address, &qos);
                 self.stats.activated += 1;
                 self.device_needed(index, nsapi, pco.as_ref());
                 self.tell(MsEvent::Activated { mobile: index, nsapi, address, qos, pco });
                 self.negotiate(cx, index, sapi);
                 self.solicit(cx, index, nsapi, address);
             }
-            SmMsAction::Modified { nsapi, qos, sapi } => self.modify_bearer(cx, index, (nsapi, sapi), &qos),
+            SmMsAction::Modified { nsapi, qos, sapi, radio_priority } => {
+                self.modify_bearer(cx, index, (nsapi, sapi, radio_priority), &qos);
+            }
             SmMsAction::Failed { nsapi, cause } => {
                 if order == Order::Ends {
                     self.end_order(index, nsapi);
@@ -302,7 +304,7 @@ impl Ms {
         &mut self,
         cx: &mut Context<'_>,
         index: u32,
-        (nsapi, sapi): (Nsapi, Sapi),
+        (nsapi, sapi, priority): (Nsapi, Sapi, RadioPriority),
         address: PdpAddress,
         qos: &QosProfile,
     ) {
@@ -313,7 +315,7 @@ impl Ms {
             let protected = MsConfig::protects(qos);
             let acknowledged = needs_acknowledged_mode(qos.reliability);
             let sndcp = SndcpNsapi::new(nsapi, sapi);
-            *place = Some(Bearer { sndcp, address, device, protected, acknowledged });
+            *place = Some(Bearer { sndcp, address, device, protected, acknowledged, priority });
             self.serve(cx, index, nsapi);
         }
     }
@@ -322,7 +324,7 @@ impl Ms {
         &mut self,
         cx: &mut Context<'_>,
         index: u32,
-        (nsapi, sapi): (Nsapi, Sapi),
+        (nsapi, sapi, priority): (Nsapi, Sapi, Option<RadioPriority>),
         qos: &QosProfile,
     ) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
@@ -330,6 +332,7 @@ impl Ms {
         if let Some(bearer) = mobile.bearer_mut(nsapi) {
             let former = core::mem::replace(&mut bearer.sndcp.sapi, sapi);
             bearer.protected = MsConfig::protects(qos);
+            bearer.priority = priority.unwrap_or(bearer.priority);
             bearer.address = address.map_or(bearer.address, |address| prefix::kept(bearer.address, address));
             let acknowledged = needs_acknowledged_mode(qos.reliability);
             let is_other = (former, bearer.acknowledged) != (sapi, acknowledged);

@@ -15,6 +15,7 @@ use gannet_proto::gmm::ms::GmmMsState;
 use gannet_proto::user_plane::unitdata_request;
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::L3Message;
+use gannet_wire::l3::ie::RadioPriority;
 
 impl Ms {
     /// An N-PDU from the device in a slot: that of a mobile, or of some of its contexts.
@@ -145,8 +146,13 @@ impl Ms {
             cx.drop_of(Drop::MsNoCell, whose);
             return;
         };
+        let priority = match &request {
+            Request::Unitdata(ll_pdu) => mobile.radio_priority(ll_pdu),
+            Request::Reachable | Request::Suspend(_) | Request::Resume { .. } => RadioPriority::One,
+        };
         let mut out = core::mem::take(&mut self.bearer_out);
-        if let Err(drop) = self.bearer.request(cx, Sender { mobile: index, cell, tlli }, request, &mut out) {
+        let from = Sender { mobile: index, cell, tlli, priority };
+        if let Err(drop) = self.bearer.request(cx, from, request, &mut out) {
             cx.drop_of(drop, whose);
         }
         self.bearer_outputs(cx, &mut out);

@@ -170,7 +170,7 @@ fn plain_air(radio: Option<Box<dyn Radio>>, cell: &Rc<RefCell<u16>>) -> Air {
     let cell = Rc::clone(cell);
     let up = Box::new(move |peer, octets: Vec<u8>| {
         let tlli = Tlli(u32::from_be_bytes(octets[1..plain::HEADER].try_into().unwrap()));
-        let header = UmHeader { kind: UmKind::LlPdu, cell: *cell.borrow(), tlli };
+        let header = UmHeader { kind: UmKind::LlPdu, cell: *cell.borrow(), tlli, priority: None };
         let datagram = [&header.emit()[..], &octets[plain::HEADER..]].concat();
         Some((Peer::Slot(mobile_at(peer)?), datagram))
     });

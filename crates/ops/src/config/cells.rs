@@ -8,10 +8,10 @@
 //! | NSE k (from 0), of cells k·`cells-per-nse` and on | NSEI `nsei-base + k`, NSVCI `nsvci-base + k`, UDP port `local-port + k`; with IP-SNS e ports for each NSE, `local-port + k·e` and on |
 
 mod commands;
-mod tbfs;
+mod pcu;
 
 pub(crate) use commands::{groups, install, write};
-pub use tbfs::Tbfs;
+pub use pcu::Pcu;
 
 use crate::config::Element;
 use crate::grammar::{Action, CommandError, Edit, Grammar, Node, Problem};
@@ -168,31 +168,10 @@ pub struct Radio {
     pub flow_control_interval_s: u16,
     /// RLC/MAC in place of the rates, the delay and the loss.
     pub rlcmac: Option<RlcMac>,
-    /// Its TBFs.
-    pub tbfs: Tbfs,
     /// What its PCUs do.
     pub pcu: Pcu,
     /// An air for mobiles that are elsewhere.
     pub um: Option<VirtualUm>,
-}
-
-/// What the PCU of a cell with RLC/MAC does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pcu {
-    /// How long a mobile keeps a downlink TBF that is complete, in ms: T3192.
-    pub t3192_ms: u16,
-    /// Weights of high, normal and low precedence.
-    pub weights: [u8; 3],
-    /// Longest PDU lifetime of what is of real time, in ms.
-    pub real_time_ms: u32,
-    /// How long LL-PDUs wait in a bucket, in hundredths of a second.
-    pub bucket_cs: u16,
-}
-
-impl Default for Pcu {
-    fn default() -> Self {
-        Self { t3192_ms: 500, weights: [4, 2, 1], real_time_ms: 4000, bucket_cs: 100 }
-    }
 }
 
 /// Multicast groups that carry an air, by UDP port 4729.
@@ -310,7 +289,6 @@ impl Default for Radio {
             ms_rate_octets_per_s: 50_000,
             flow_control_interval_s: 10,
             rlcmac: None,
-            tbfs: Tbfs::default(),
             pcu: Pcu::default(),
             um: None,
         }

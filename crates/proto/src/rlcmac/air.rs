@@ -16,7 +16,7 @@ use super::multiframe::{BlockPeriod, frame_start};
 use super::network::{Loss, Pcu};
 use super::paging::Page;
 use super::signal::{Burst, Common};
-use super::tap::{Listeners, Tap};
+use super::tap::{Late, Listeners, Tap};
 use super::transmitter::Transmitter;
 use gannet_machine::Context;
 use gannet_machine::drops::Drop;
@@ -349,7 +349,7 @@ impl Cell {
                 }
                 let about = self.sender.pcu.delivered(header.tfi, octets);
                 if about.is_none() && !self.sender.pcu.carries(header.tfi) {
-                    self.counts.late += 1;
+                    came_late((&mut self.counts, &mut self.tap), (now, Direction::Down, mobile), octets);
                     return;
                 }
                 if about.is_some_and(|about| about.mobile != mobile) {
@@ -401,7 +401,7 @@ impl Cell {
         sent.clear();
         let sender = heard.as_ref().and_then(|(mobile, _)| mobiles.get_mut(*mobile as usize));
         let mut sender = sender.map(|state| &mut state.mac);
-        let (now, counts, fates) = (cx.now, &mut self.counts, &mut self.up_fates);
+        let (now, counts, fates, tap) = (cx.now, &mut self.counts, &mut self.up_fates, &mut self.tap);
         self.sender.pcu.uplink(
             now,
             (slot, period),
@@ -409,7 +409,8 @@ impl Cell {
             |tlli, octets| {
                 let about = sender.as_mut().and_then(|mac| mac.delivered(octets));
                 if about.is_none() && !sender.as_ref().is_some_and(|mac| mac.carries()) {
-                    counts.late += 1;
+                    let mobile = heard.as_ref().map_or(u32::MAX, |(mobile, _)| *mobile);
+                    came_late((counts, tap), (now, Direction::Up, mobile), octets);
                     return;
                 }
                 let is_its = sender.as_ref().is_some_and(|mac| mac.has_tlli(tlli));
@@ -511,6 +512,18 @@ fn is_data(octets: &AirOctets) -> bool {
     matches!(UpBlock::parse(octets), Ok(Some(UpBlock::Data { .. })))
 }
 
+/// An LL-PDU is whole, and its sender sends it again.
+fn came_late(
+    (counts, tap): (&mut AirCounts, &mut Option<Box<Tap>>),
+    (at, direction, mobile): (Instant, Direction, u32),
+    octets: &[u8],
+) {
+    counts.late += 1;
+    if let Some(tap) = tap {
+        tap.came_late(Late { at, direction, mobile, octets: octets.to_vec() });
+    }
+}
+
 /// An LL-PDU is whole.
 fn arrive(
     cx: &mut Context<'_>,
@@ -519,12 +532,12 @@ fn arrive(
     about: Option<Delivered>,
     octets: &[u8],
 ) {
-    let Some(Delivered { mobile, tlli, expires }) = about else {
+    let Some(Delivered { mobile, tlli, expires, priority }) = about else {
         counts.faults.strange += 1;
         return;
     };
     match cx.frames.copy_of(octets) {
-        Some(frame) => fates.push_back(Fate::Arrived(LlPdu { mobile, tlli, expires, frame })),
+        Some(frame) => fates.push_back(Fate::Arrived(LlPdu { mobile, tlli, expires, priority, frame })),
         None => cx.drop(Drop::NoFrame, None),
     }
 }

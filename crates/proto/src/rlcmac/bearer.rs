@@ -280,7 +280,7 @@ impl Bearer for RadioBearer {
         request: Request,
         out: &mut Batch<Output>,
     ) -> Result<(), Drop> {
-        let Sender { mobile, cell, tlli } = from;
+        let Sender { mobile, cell, tlli, priority } = from;
         if self.serving != Some(cell) {
             return Err(Drop::MsNoCell);
         }
@@ -291,7 +291,7 @@ impl Bearer for RadioBearer {
             self.side.assign_tlli(mobile, tlli);
         }
         match request {
-            Request::Unitdata(ll_pdu) => self.side.request(cx.now, mobile, tlli, ll_pdu)?,
+            Request::Unitdata(ll_pdu) => self.side.request(cx.now, mobile, (tlli, priority), ll_pdu)?,
             // The cell learns of the mobile from its next LL-PDU, and of suspension on a dedicated channel, of which there is none.
             Request::Reachable | Request::Suspend(_) | Request::Resume { .. } => {}
         }

@@ -1,12 +1,13 @@
 //! What a cell broadcasts of itself on the BCCH, for mobiles that are elsewhere: SYSTEM INFORMATION TYPE 3 and 13 in turn.
 
-use super::ccch::RachControl;
+use super::ccch::{Layout, RachControl};
 use super::config::CellOptions;
 use super::multiframe::frame_start;
+use super::paging::PagingControl;
 use gannet_machine::time::{Duration, Instant};
 use gannet_wire::id::{CellId, Rai};
 use gannet_wire::rlcmac::LaterRest;
-use gannet_wire::rlcmac::bcch::{RachParameters, SystemInformation3};
+use gannet_wire::rlcmac::bcch::{ControlChannel, RachParameters, SystemInformation3};
 use gannet_wire::rlcmac::cell::{
     AccessBurst, AccessThreshold, BLOCK_LEN, BcchChangeMark, Broadcast, BsCvMax, CellAccess, CellInformation,
     CellOptions as OptionsOctets, CellPowerControl, ChangeField, DrxTimerCode, NetworkMode, Rac,
@@ -45,7 +46,16 @@ impl Information {
     pub fn new(id: CellId, options: &CellOptions) -> Option<Self> {
         let RachControl { max_retrans, tx_integer } = options.rach;
         let rach = RachParameters { max_retrans, tx_integer, is_barred: false, barred_classes: 0 };
-        let third = SystemInformation3::new(id.rai, id.ci, rach).emit()?;
+        let PagingControl { layout, multiframes, access_blocks } = options.paging;
+        let control = ControlChannel {
+            has_attach: true,
+            access_blocks,
+            is_combined: layout == Layout::Combined,
+            channels: 1,
+            multiframes,
+            t3212: 0,
+        };
+        let third = SystemInformation3::new(id.rai, id.ci, control, rach).emit()?;
         let t3168 = options.t3168.as_millis();
         let code =
             (0..8).find(|code| T3192Code::lowest(*code).milliseconds() == milliseconds(options.t3192))?;
@@ -130,7 +140,11 @@ impl Known {
         let (rac, options) = self.thirteenth?;
         let rai = Rai { plmn: third.plmn, lac: third.lac, rac };
         let RachParameters { max_retrans, tx_integer, .. } = third.rach;
-        let options = CellOptions { rach: RachControl { max_retrans, tx_integer }, ..options };
+        let control = ControlChannel::of_octets(third.control_channel);
+        let layout = if control.is_combined { Layout::Combined } else { Layout::Uncombined };
+        let ControlChannel { multiframes, access_blocks, .. } = control;
+        let paging = PagingControl { layout, multiframes, access_blocks };
+        let options = CellOptions { rach: RachControl { max_retrans, tx_integer }, paging, ..options };
         (!is_barred).then_some((CellId { rai, ci: third.ci }, options))
     }
 }
@@ -148,6 +162,7 @@ mod tests {
             t3168: Duration::from_millis(1500),
             t3192: Duration::from_millis(160),
             bs_cv_max: 9,
+            paging: PagingControl { layout: Layout::Combined, multiframes: 6, access_blocks: 2 },
             ..CellOptions::default()
         };
         let information = Information::new(id, &options).unwrap();

@@ -11,7 +11,7 @@ use super::signal::{Burst, Common, Down, REFERENCE_FRAMES, To, Up, Usfs};
 use core::ops::Deref;
 use gannet_machine::time::Duration;
 use gannet_wire::DecodeError;
-use gannet_wire::l3::ie::Octets;
+use gannet_wire::l3::ie::{Octets, RadioPriority};
 use gannet_wire::rlcmac::block::{BlockOctets, DownlinkHeader, Payload, UplinkHeader};
 use gannet_wire::rlcmac::ccch::{
     CcchMessage, CcchOctets, IaRestOctets, ImmediateAssignment, ImmediateAssignmentReject, ImmediateDownlink,
@@ -34,8 +34,8 @@ use gannet_wire::rlcmac::uplink::{
     RequestAddress,
 };
 use gannet_wire::rlcmac::value::{
-    AccessType, AckType, Arfcn, Bsn, CValue, CtrlAck, Gamma, LlcPduType, MacMode, MultislotClass, PageMode,
-    PdchSet, PeakThroughputClass, RadioPriority, ReducedFrame, ReleaseCause, RlcMode, RlcOctets, Rrbp, Tfi,
+    self, AccessType, AckType, Arfcn, Bsn, CValue, CtrlAck, Gamma, LlcPduType, MacMode, MultislotClass,
+    PageMode, PdchSet, PeakThroughputClass, ReducedFrame, ReleaseCause, RlcMode, RlcOctets, Rrbp, Tfi,
     Timeslot, TimingAdvance, TlliBlockCoding, Tsc, Usf, UsfGranularity, WaitIndication, WaitUnit,
 };
 use gannet_wire::rlcmac::{
@@ -321,10 +321,25 @@ fn down_of(message: &DownlinkMessage) -> Option<Down> {
     }
 }
 
-fn channel_request(octets: u16) -> ChannelRequestDescription {
+/// The field counts from 0, and radio priorities from 1.
+const fn priority_of(field: value::RadioPriority) -> RadioPriority {
+    match field.get() {
+        0 => RadioPriority::One,
+        1 => RadioPriority::Two,
+        2 => RadioPriority::Three,
+        _ => RadioPriority::Four,
+    }
+}
+
+fn channel_request(octets: u16, priority: RadioPriority) -> ChannelRequestDescription {
     ChannelRequestDescription {
         peak_throughput: PeakThroughputClass::lowest(1),
-        priority: RadioPriority::lowest(0),
+        priority: value::RadioPriority::lowest(match priority {
+            RadioPriority::One => 0,
+            RadioPriority::Two => 1,
+            RadioPriority::Three => 2,
+            RadioPriority::Four => 3,
+        }),
         rlc_mode: RlcMode::Acknowledged,
         first_pdu: LlcPduType::Other,
         octets: RlcOctets::lowest(octets),
@@ -337,19 +352,19 @@ fn up_message(message: &Up) -> UplinkMessage {
             UplinkMessage::DownlinkAckNack(PacketDownlinkAckNack {
                 tfi: Tfi::lowest(tfi),
                 ack_nack: ack_nack(report),
-                request: wants_uplink.then(|| channel_request(0)),
+                request: wants_uplink.map(|priority| channel_request(0, priority)),
                 quality: ChannelQuality::default(),
                 later: Later::NONE,
             })
         }
-        Up::ResourceRequest { tlli, multislot_class, octets } => {
+        Up::ResourceRequest { tlli, multislot_class, octets, priority } => {
             // Power class 4 of P-GSM (04.08 clause 10.5.5.12a).
             let class = MultislotClass::lowest(multislot_class);
             UplinkMessage::ResourceRequest(PacketResourceRequest {
                 access_type: Some(AccessType::TwoPhase),
                 address: RequestAddress::Tlli(tlli),
                 capabilities: Some(RadioCapabilities(vec![RadioCapability::gprs(0, 4, class)])),
-                request: channel_request(octets),
+                request: channel_request(octets, priority),
                 change_mark: None,
                 c_value: CValue::default(),
                 variance: None,
@@ -371,13 +386,14 @@ fn up_of(message: &UplinkMessage) -> Option<Up> {
         UplinkMessage::DownlinkAckNack(message) => Some(Up::DownlinkAckNack {
             tfi: message.tfi.get(),
             report: report_of(&message.ack_nack),
-            wants_uplink: message.request.is_some(),
+            wants_uplink: message.request.as_ref().map(|request| priority_of(request.priority)),
         }),
         UplinkMessage::ResourceRequest(message) => {
             let RequestAddress::Tlli(tlli) = message.address else { return None };
             let class = message.capabilities.as_ref().and_then(RadioCapabilities::multislot_class);
             let multislot_class = class.map_or(1, MultislotClass::get);
-            Some(Up::ResourceRequest { tlli, multislot_class, octets: message.request.octets.get() })
+            let (octets, priority) = (message.request.octets.get(), priority_of(message.request.priority));
+            Some(Up::ResourceRequest { tlli, multislot_class, octets, priority })
         }
         UplinkMessage::ControlAcknowledgement(message) => Some(Up::ControlAck { tlli: message.tlli }),
         UplinkMessage::Dummy(message) => Some(Up::Dummy { tlli: message.tlli }),

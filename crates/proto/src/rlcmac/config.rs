@@ -2,8 +2,10 @@
 
 use super::ccch::RachControl;
 use super::multislot::MultislotClass;
+use super::network::fair::Class;
 use super::paging::PagingControl;
 use gannet_machine::time::Duration;
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::coding::CodingScheme;
 
 /// What the cell broadcasts and both sides follow (04.60 clause 12.24 [44.060], GPRS Cell Options, and 04.18 clause 10.5.2.29).
@@ -38,6 +40,36 @@ impl Default for CellOptions {
             t3192: Duration::from_millis(500),
             bs_cv_max: 7,
             extended_uplink: Duration::ZERO,
+        }
+    }
+}
+
+/// Whose turn it is uplink, by the radio priority that a mobile says when it asks for a TBF (44.060 clauses 11.2.6 and 11.2.16).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UplinkClasses {
+    /// Of radio priority 1, the most urgent, to 4.
+    pub said: [Class; 4],
+    /// Of a TBF whose mobile has not said any: access in one phase.
+    pub unsaid: Class,
+}
+
+impl UplinkClasses {
+    /// Radio priority 1 is of real time, and goes first. The others go by weight: high, normal and low. What was not said is normal.
+    #[must_use]
+    pub const fn weighted([high, normal, low]: [u8; 3]) -> Self {
+        let unsaid = Class::Weighted(normal);
+        Self { said: [Class::RealTime, Class::Weighted(high), unsaid, Class::Weighted(low)], unsaid }
+    }
+
+    /// The class of a radio priority.
+    #[must_use]
+    pub const fn of(&self, priority: RadioPriority) -> Class {
+        let [one, two, three, four] = self.said;
+        match priority {
+            RadioPriority::One => one,
+            RadioPriority::Two => two,
+            RadioPriority::Three => three,
+            RadioPriority::Four => four,
         }
     }
 }
@@ -77,6 +109,8 @@ pub struct NetworkConfig {
     pub downlink_slots: u8,
     /// Timeslots of an uplink TBF, where the mobile's multislot class permits.
     pub uplink_slots: u8,
+    /// Whose turn it is uplink.
+    pub uplink_classes: UplinkClasses,
     /// How long a mobile must not ask again where the cell has no room (T3142, T3172).
     pub reject_wait: Duration,
     /// Uplink TBFs that share a PDCH, up to 7 by USF.
@@ -121,6 +155,7 @@ impl NetworkConfig {
             multislot_class: MultislotClass::ALL[5],
             downlink_slots: 3,
             uplink_slots: 1,
+            uplink_classes: UplinkClasses::weighted([4, 2, 1]),
             reject_wait: Duration::from_secs(1),
             tbfs_per_pdch_max: 7,
             queue_octets: 50_000,

@@ -11,6 +11,7 @@ use super::rlc;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::Instant;
 use gannet_wire::id::Tlli;
+use gannet_wire::l3::ie::RadioPriority;
 use std::collections::VecDeque;
 
 /// An LL-PDU that RLC carries.
@@ -22,6 +23,8 @@ pub struct LlPdu {
     pub tlli: Tlli,
     /// When its lifetime ends. Uplink it never does.
     pub expires: Instant,
+    /// Uplink: how urgent it is (04.08 clause 10.5.7.2 [24.008]). Downlink its class is said with it.
+    pub priority: RadioPriority,
     /// Its octets.
     pub frame: Frame,
 }
@@ -61,6 +64,8 @@ pub struct Delivered {
     pub tlli: Tlli,
     /// When its lifetime ends.
     pub expires: Instant,
+    /// How urgent it is.
+    pub priority: RadioPriority,
 }
 
 #[derive(Debug)]
@@ -105,7 +110,8 @@ impl Custody {
 
     /// An LL-PDU enters the TBF.
     pub fn take(&mut self, pdu: LlPdu) -> Carried {
-        let about = Delivered { mobile: pdu.mobile, tlli: pdu.tlli, expires: pdu.expires };
+        let LlPdu { mobile, tlli, expires, priority, .. } = pdu;
+        let about = Delivered { mobile, tlli, expires, priority };
         let tag = self.next;
         self.next += 1;
         self.flights.push_back(Flight { tag, digest: digest(&pdu.frame), about, sent: None });
@@ -150,7 +156,8 @@ mod tests {
     use gannet_machine::frame::FramePool;
 
     fn pdu(pool: &FramePool, octets: &[u8]) -> LlPdu {
-        LlPdu { mobile: 1, tlli: Tlli(2), expires: Instant(3), frame: pool.copy_of(octets).unwrap() }
+        let (expires, priority) = (Instant(3), RadioPriority::Four);
+        LlPdu { mobile: 1, tlli: Tlli(2), expires, priority, frame: pool.copy_of(octets).unwrap() }
     }
 
     #[test]

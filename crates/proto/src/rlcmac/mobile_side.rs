@@ -19,6 +19,7 @@ use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::Instant;
 use gannet_wire::id::Tlli;
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::coding::{BLOCK_MAX, CodingScheme};
 use std::collections::VecDeque;
 
@@ -150,13 +151,19 @@ impl MobileSide {
     ///
     /// # Errors
     /// `MsUnknownMobile`; `MsRadioFull` where too much of the mobile waits.
-    pub fn request(&mut self, now: Instant, mobile: u32, tlli: Tlli, frame: Frame) -> Result<(), Drop> {
+    pub fn request(
+        &mut self,
+        now: Instant,
+        mobile: u32,
+        (tlli, priority): (Tlli, RadioPriority),
+        frame: Frame,
+    ) -> Result<(), Drop> {
         let there = self.clock.at(now);
         let state = self.mobiles.get_mut(mobile as usize).ok_or(Drop::MsUnknownMobile)?;
         if there.is_none() {
             state.mac.suspend(now, true);
         }
-        let pdu = LlPdu { mobile, tlli, expires: Instant(u64::MAX), frame };
+        let pdu = LlPdu { mobile, tlli, expires: Instant(u64::MAX), priority, frame };
         state.mac.request(there.unwrap_or_default(), pdu).map_err(|_| Drop::MsRadioFull)
     }
 

@@ -1,10 +1,10 @@
 //! When a mobile in packet idle mode listens: its paging group on the CCCH (05.02 clause 6.5 [45.002]) and the non-DRX period
 //! that follows a transfer (04.60 clause 5.5.1.5 [44.060]).
 //!
-//! One uncombined CCCH on timeslot 0, as in [`super::ccch`]: BS_CC_CHANS is 1, and a 51-multiframe has nine blocks. Of these the first
-//! `BS_AG_BLKS_RES` are reserved for AGCH, the others are PCH. Paging groups by SPLIT_PG_CYCLE are optional on a CCCH and absent.
+//! One CCCH on timeslot 0, as in [`super::ccch`]: BS_CC_CHANS is 1. Of the blocks of a 51-multiframe the first `BS_AG_BLKS_RES` are
+//! reserved for AGCH, the others are PCH. Paging groups by SPLIT_PG_CYCLE are optional on a CCCH and absent.
 
-use super::ccch::{BLOCKS, MULTIFRAME, frame_from};
+use super::ccch::{Layout, MULTIFRAME, frame_from};
 use super::multiframe;
 use crate::bearer::PagedIdentity;
 use gannet_machine::time::{Duration, Instant};
@@ -17,15 +17,17 @@ const HYPERFRAME: u64 = multiframe::HYPERFRAME as u64;
 /// What the cell broadcasts of its PCH (04.18 clause 10.5.2.11 [44.018], Control Channel Description).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PagingControl {
+    /// CCCH-CONF: whether the CCCH shares its channel.
+    pub layout: Layout,
     /// BS_PA_MFRMS: 51-multiframes from one block of a paging group to the next; 2 to 9.
     pub multiframes: u8,
-    /// BS_AG_BLKS_RES: blocks of a 51-multiframe that no page is sent in; 0 to 7.
+    /// BS_AG_BLKS_RES: blocks of a 51-multiframe that no page is sent in; 0 to 7, on a shared channel 0 to 2.
     pub access_blocks: u8,
 }
 
 impl Default for PagingControl {
     fn default() -> Self {
-        Self { multiframes: 2, access_blocks: 1 }
+        Self { layout: Layout::default(), multiframes: 2, access_blocks: 1 }
     }
 }
 
@@ -35,12 +37,16 @@ impl PagingControl {
     }
 
     fn access_blocks(self) -> usize {
-        usize::from(self.access_blocks.min(7))
+        let most = match self.layout {
+            Layout::Uncombined => 7,
+            Layout::Combined => 2,
+        };
+        usize::from(self.access_blocks.min(most))
     }
 
     /// Paging blocks of a 51-multiframe.
     fn per_multiframe(self) -> u64 {
-        (BLOCKS.len() - self.access_blocks()) as u64
+        (self.layout.blocks().len() - self.access_blocks()) as u64
     }
 
     /// N: paging groups (05.02 clause 6.5.2).
@@ -59,7 +65,8 @@ impl PagingControl {
     /// Which 51-multiframe of the cycle has the group's block, and the frame in it with which that begins (05.02 clause 6.5.3).
     fn place_of(self, group: u64) -> (u64, u64) {
         let (block, of) = (group % self.per_multiframe(), group / self.per_multiframe());
-        let first = usize::try_from(block).ok().and_then(|block| BLOCKS.get(self.access_blocks() + block));
+        let block = usize::try_from(block).ok();
+        let first = block.and_then(|block| self.layout.blocks().get(self.access_blocks() + block));
         (of % self.multiframes(), first.copied().unwrap_or_default())
     }
 
@@ -174,7 +181,7 @@ mod tests {
     #[test]
     fn a_group_is_of_the_last_three_digits() {
         // BS_AG_BLKS_RES of 1 and BS_PA_MFRMS of 4: N is 32.
-        let control = PagingControl { multiframes: 4, access_blocks: 1 };
+        let control = PagingControl { multiframes: 4, ..PagingControl::default() };
         assert_eq!(control.groups(), 32);
         for (digits, group) in
             [("001010000000000", 0), ("001010000000031", 31), ("001010000000999", 7), ("12", 12)]
@@ -182,17 +189,21 @@ mod tests {
             assert_eq!(control.group(&imsi(digits)), group, "{digits}");
         }
         // Out of range is the nearest that is in range.
-        assert_eq!(PagingControl { multiframes: 1, access_blocks: 200 }.groups(), 4);
+        let extreme = PagingControl { multiframes: 1, access_blocks: 200, ..control };
+        assert_eq!(extreme.groups(), 4);
+        assert_eq!(PagingControl { layout: Layout::Combined, ..extreme }.groups(), 2);
     }
 
     #[test]
     fn each_paging_block_is_of_one_group_and_each_group_has_one_in_a_cycle() {
-        for multiframes in 2..=9 {
-            for access_blocks in 0..=7 {
-                let control = PagingControl { multiframes, access_blocks };
+        let alone = (0..=7).map(|access_blocks| (Layout::Uncombined, access_blocks));
+        let layouts = alone.chain((0..=2).map(|access_blocks| (Layout::Combined, access_blocks)));
+        for (layout, access_blocks) in layouts {
+            for multiframes in 2..=9 {
+                let control = PagingControl { layout, multiframes, access_blocks };
                 let mut blocks = vec![0_u32; usize::try_from(control.groups()).unwrap()];
                 for multiframe in 0..u64::from(multiframes) {
-                    for (place, first) in BLOCKS.iter().enumerate() {
+                    for (place, first) in layout.blocks().iter().enumerate() {
                         let frame = multiframe * MULTIFRAME + first;
                         let of: Vec<u64> =
                             (0..control.groups()).filter(|group| control.is_of(*group, frame)).collect();
@@ -212,8 +223,11 @@ mod tests {
 
     #[test]
     fn the_next_block_of_a_group_is_found_across_the_hyperframe() {
-        for (multiframes, access_blocks) in [(2, 1), (7, 0), (9, 7)] {
-            let control = PagingControl { multiframes, access_blocks };
+        let (alone, shared) = (Layout::Uncombined, Layout::Combined);
+        for (layout, multiframes, access_blocks) in
+            [(alone, 2, 1), (alone, 7, 0), (alone, 9, 7), (shared, 2, 1), (shared, 9, 0)]
+        {
+            let control = PagingControl { layout, multiframes, access_blocks };
             for group in 0..control.groups() {
                 for from in [0, 5, 51 * 9, HYPERFRAME - 60, 3 * HYPERFRAME - 1] {
                     let at = frame_start(from);

@@ -7,6 +7,7 @@ use super::paging::Pages;
 use super::rlc::Report;
 use gannet_machine::time::Duration;
 use gannet_wire::id::Tlli;
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::coding::CodingScheme;
 
 /// Whom a message on PACCH is for (44.060 clause 11.2, address information).
@@ -93,8 +94,8 @@ pub enum Up {
         tfi: u8,
         /// What was received.
         report: Report,
-        /// Channel Request Description: the mobile has LL-PDUs to send.
-        wants_uplink: bool,
+        /// Channel Request Description: the mobile has LL-PDUs to send, the most urgent of this radio priority.
+        wants_uplink: Option<RadioPriority>,
     },
     /// PACKET RESOURCE REQUEST (44.060 clause 11.2.16).
     ResourceRequest {
@@ -104,6 +105,8 @@ pub enum Up {
         multislot_class: u8,
         /// Octets that it has to send; 0 is not said.
         octets: u16,
+        /// Radio priority of the most urgent LL-PDU among them.
+        priority: RadioPriority,
     },
     /// PACKET CONTROL ACKNOWLEDGEMENT (44.060 clause 11.2.2).
     ControlAck {

@@ -7,6 +7,7 @@
 //! A tap throws no dice and changes nothing. A cell without one pays for a look at an option.
 
 use super::multiframe::{BlockPeriod, HYPERFRAME};
+use super::network::resources::Direction;
 use core::fmt;
 use gannet_machine::time::Instant;
 use gannet_wire::gsmtap::{Channel, Header};
@@ -253,6 +254,19 @@ impl Sighting {
     }
 }
 
+/// An LL-PDU that came whole when its sender had just taken it back: it goes no further, and its sender sends it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Late {
+    /// When.
+    pub at: Instant,
+    /// Which way.
+    pub direction: Direction,
+    /// To or from which mobile.
+    pub mobile: u32,
+    /// Its octets.
+    pub octets: Vec<u8>,
+}
+
 /// Sightings that may wait for who looks: more are missed.
 const SEEN_MAX: usize = 4096;
 
@@ -263,6 +277,7 @@ pub struct Tap {
     arfcn: u16,
     c_over_i_db: Option<i8>,
     seen: VecDeque<Sighting>,
+    late: VecDeque<Late>,
     missed: u64,
 }
 
@@ -275,7 +290,7 @@ impl Tap {
     /// For a cell with this carrier, whose mobiles have this mean C/I.
     #[must_use]
     pub const fn new(scope: Scope, arfcn: u16, c_over_i_db: Option<i8>) -> Self {
-        Self { scope, arfcn, c_over_i_db, seen: VecDeque::new(), missed: 0 }
+        Self { scope, arfcn, c_over_i_db, seen: VecDeque::new(), late: VecDeque::new(), missed: 0 }
     }
 
     /// Something waits for who looks.
@@ -292,6 +307,20 @@ impl Tap {
     /// Takes the next that was seen, in the order of time.
     pub fn pop(&mut self) -> Option<Sighting> {
         self.seen.pop_front()
+    }
+
+    /// Takes the next LL-PDU that came late, in the order of time.
+    pub fn pop_late(&mut self) -> Option<Late> {
+        self.late.pop_front()
+    }
+
+    /// An LL-PDU came late.
+    pub(super) fn came_late(&mut self, late: Late) {
+        if self.late.len() >= SEEN_MAX {
+            self.missed += 1;
+        } else {
+            self.late.push_back(late);
+        }
     }
 
     fn see(

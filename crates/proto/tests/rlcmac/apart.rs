@@ -15,6 +15,7 @@ use gannet_proto::rlcmac::network::{Loss, Pcu};
 use gannet_proto::rlcmac::network_side::NetworkSide;
 use gannet_proto::rlcmac::on_air::{Logical, Transmission};
 use gannet_wire::id::{CellId, Plmn, Rai};
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::coding::CodingScheme;
 use std::collections::VecDeque;
 
@@ -181,7 +182,13 @@ impl World {
     fn down(&mut self, mobile: u32, octets: &[u8]) {
         let (network, around) = &mut self.network;
         let frame = around.frames.copy_of(octets).unwrap();
-        let pdu = LlPdu { mobile, tlli: tlli(mobile), expires: Instant(u64::MAX), frame };
+        let pdu = LlPdu {
+            mobile,
+            tlli: tlli(mobile),
+            expires: Instant(u64::MAX),
+            priority: RadioPriority::Four,
+            frame,
+        };
         network.pcu_mut().request(pdu, class_of_ll_pdu(octets), true).unwrap();
         network.touched(self.now);
     }
@@ -189,7 +196,7 @@ impl World {
     fn up(&mut self, mobile: u32, octets: &[u8]) {
         let frame = self.mobiles.1.frames.copy_of(octets).unwrap();
         let here = self.here();
-        self.mobiles.0.request(here, mobile, tlli(mobile), frame).unwrap();
+        self.mobiles.0.request(here, mobile, (tlli(mobile), RadioPriority::Four), frame).unwrap();
     }
 }
 

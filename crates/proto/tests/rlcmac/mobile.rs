@@ -5,13 +5,15 @@ use gannet_machine::frame::FramePool;
 use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
 use gannet_proto::rlcmac::block::{DownBlock, UpBlock};
-use gannet_proto::rlcmac::ccch::RachControl;
+use gannet_proto::rlcmac::ccch::{Layout, RachControl};
 use gannet_proto::rlcmac::config::CellOptions;
 use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::mobile::{Mac, MobileConfig};
 use gannet_proto::rlcmac::multiframe::BlockPeriod;
+use gannet_proto::rlcmac::paging::PagingControl;
 use gannet_proto::rlcmac::rlc::Report;
 use gannet_proto::rlcmac::signal::{Burst, Common, Down, To, Up};
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::block::{Body, DownlinkHeader};
 use gannet_wire::rlcmac::coding::CodingScheme::Cs2;
 
@@ -45,7 +47,13 @@ impl Bench {
 
     fn request(&mut self, len: usize) {
         let frame = self.pool.copy_of(&octets(9, len)).unwrap();
-        let pdu = LlPdu { mobile: 0, tlli: tlli(0), expires: Instant(u64::MAX), frame };
+        let pdu = LlPdu {
+            mobile: 0,
+            tlli: tlli(0),
+            expires: Instant(u64::MAX),
+            priority: RadioPriority::Four,
+            frame,
+        };
         self.mac.request(self.now, pdu).unwrap();
     }
 
@@ -141,19 +149,25 @@ fn control(block: Option<UpBlock>) -> Up {
 #[test]
 fn bursts_go_m_plus_one_times_s_apart_and_t3146_ends_the_access() {
     for (max_retrans, tx_integer) in [(1, 3), (2, 10), (4, 14), (7, 50)] {
-        let rach = RachControl { max_retrans, tx_integer };
-        let mut bench = Bench::new(MobileConfig::default(), CellOptions { rach, ..CellOptions::default() });
-        bench.request(100);
-        let bursts: Vec<Burst> = (0..=max_retrans).map(|_| bench.burst()).collect();
-        let t = u64::from(tx_integer);
-        assert!((1..=t.max(8)).contains(&bursts[0].frame), "{bursts:?}");
-        for pair in bursts.windows(2) {
-            assert!((rach.s()..rach.s() + t).contains(&(pair[1].frame - pair[0].frame)), "{bursts:?}");
+        for layout in [Layout::Uncombined, Layout::Combined] {
+            let rach = RachControl { max_retrans, tx_integer };
+            let paging = PagingControl { layout, ..PagingControl::default() };
+            let options = CellOptions { rach, paging, ..CellOptions::default() };
+            let mut bench = Bench::new(MobileConfig::default(), options);
+            bench.request(100);
+            let bursts: Vec<Burst> = (0..=max_retrans).map(|_| bench.burst()).collect();
+            let (s, t) = (rach.s(layout), u64::from(tx_integer));
+            let places =
+                |from: u64, to: u64| (1..).find(|count| layout.rach_after(from, *count) == to).unwrap();
+            assert!((1..=t.max(8)).contains(&places(0, bursts[0].frame)), "{bursts:?}");
+            for pair in bursts.windows(2) {
+                assert!((s..s + t).contains(&places(pair[0].frame, pair[1].frame)), "{bursts:?}");
+            }
+            assert!(bursts.iter().all(|burst| burst.is_one_phase()));
+            assert_eq!((bench.next(), bench.mac.counts().unanswered), (None, 1));
+            assert_eq!(bench.now, rach.t3146(layout, bursts.last().unwrap().frame));
+            assert!(bench.mac.is_busy(), "the access is made again");
         }
-        assert!(bursts.iter().all(|burst| burst.is_one_phase()));
-        assert_eq!((bench.next(), bench.mac.counts().unanswered), (None, 1));
-        assert_eq!(bench.now, rach.t3146(bursts.last().unwrap().frame));
-        assert!(bench.mac.is_busy(), "the access is made again");
     }
 }
 
@@ -451,7 +465,7 @@ fn a_poll_is_answered_with_what_came_and_what_is_wanted() {
     };
     assert_eq!(
         (tfi, report.ssn, report.bitmap & 7, report.is_final, wants_uplink),
-        (TFI, 3, 0b101, false, true)
+        (TFI, 3, 0b101, false, Some(RadioPriority::Four))
     );
     assert_eq!(bench.came, [b"zero"], "in order");
 }
@@ -509,7 +523,7 @@ fn an_access_gives_way_to_a_downlink_tbf() {
     bench.data(0, false, Some(0), b"zero");
     bench.say(NOBODY, None, Down::Dummy);
     let answer = control(bench.say(NOBODY, None, Down::Dummy));
-    assert!(matches!(answer, Up::DownlinkAckNack { wants_uplink: true, .. }));
+    assert!(matches!(answer, Up::DownlinkAckNack { wants_uplink: Some(_), .. }));
     let mut usfs = [None; 8];
     usfs[usize::from(SLOT)] = Some(USF);
     bench.say(NOBODY, None, Down::UplinkAssignment { to: To::DownlinkTfi(TFI), tfi: 9, usfs, coding: Cs2 });

@@ -4,7 +4,7 @@ use crate::world::{PDCHS, octets, tlli};
 use gannet_machine::frame::FramePool;
 use gannet_machine::time::{Duration, Instant};
 use gannet_proto::rlcmac::block::{DownBlock, UpBlock};
-use gannet_proto::rlcmac::ccch::{block_ends, block_from};
+use gannet_proto::rlcmac::ccch::{Layout, block_ends};
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::multiframe::{BlockPeriod, frame_at, frame_start};
@@ -12,8 +12,12 @@ use gannet_proto::rlcmac::network::fair::Class;
 use gannet_proto::rlcmac::network::{Loss, Pcu};
 use gannet_proto::rlcmac::rlc::{Mode, Receiver, Report};
 use gannet_proto::rlcmac::signal::{Burst, Common, Down, To, Up};
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::block::{Body, UplinkHeader};
 use gannet_wire::rlcmac::coding::CodingScheme::Cs2;
+
+/// The timeslot of a cell with one PDCH.
+const SHARED: u8 = 7;
 
 struct Bench {
     pcu: Pcu,
@@ -39,7 +43,7 @@ impl Bench {
 
     fn pdu(&self, name: u32, len: usize, expires: Instant) -> LlPdu {
         let frame = self.pool.copy_of(&octets(name, len)).unwrap();
-        LlPdu { mobile: 0, tlli: tlli(0), expires, frame }
+        LlPdu { mobile: 0, tlli: tlli(0), expires, priority: RadioPriority::Four, frame }
     }
 
     fn request(&mut self, name: u32, len: usize) {
@@ -50,7 +54,7 @@ impl Bench {
     /// The next message on the CCCH.
     fn common(&mut self) -> Common {
         assert!(self.pcu.has_common());
-        let first = block_from(self.now);
+        let first = Layout::Uncombined.block_from(self.now);
         self.now = frame_start(first);
         let message = self.pcu.next_common(self.now, first).unwrap();
         self.now = block_ends(first);
@@ -76,6 +80,13 @@ impl Bench {
             self.pcu.uplink(self.now, (slot, at.0), block, |_, octets| came.push(octets.to_vec()));
         }
         self.period += 1;
+    }
+
+    /// A block period in which each mobile uses the block that its USF gave it, with nothing to say.
+    fn used_by_all(&mut self) {
+        let says = UpBlock::Control(Up::Dummy { tlli: tlli(0) });
+        let all: Vec<_> = (0..8).map(|slot| (slot, says.clone())).collect();
+        self.period(&all);
     }
 
     fn heard(&self, slot: u8) -> Option<&DownBlock> {
@@ -234,7 +245,7 @@ impl Listener {
         let at = bench.period;
         let is_due = self.answers.contains(&at) && answers;
         let report = is_due.then(|| self.receiver.report());
-        let up = report.map(|report| Up::DownlinkAckNack { tfi: 0, report, wants_uplink: false });
+        let up = report.map(|report| Up::DownlinkAckNack { tfi: 0, report, wants_uplink: None });
         let sent: Vec<_> = up.map(|up| (self.slot, UpBlock::Control(up))).into_iter().collect();
         bench.period(&sent);
         if let Some(DownBlock::Data { header, body }) = bench.heard(self.slot) {
@@ -272,7 +283,7 @@ fn t3191_without_the_last_acknowledgement() {
     // Polls are answered, and with nothing: N3105 does not end it.
     while bench.pcu.is_active() {
         let at = bench.period;
-        let empty = Up::DownlinkAckNack { tfi: 0, report: Report::default(), wants_uplink: false };
+        let empty = Up::DownlinkAckNack { tfi: 0, report: Report::default(), wants_uplink: None };
         let sent = [(mobile.slot, UpBlock::Control(empty))];
         bench.period(if mobile.answers.contains(&at) { &sent } else { &[] });
         if let Some(DownBlock::Data { header, .. }) = bench.heard(mobile.slot) {
@@ -381,7 +392,8 @@ fn a_cell_without_room_rejects() {
     while BlockPeriod(bench.period).first_frame() < frame {
         bench.period(&[]);
     }
-    let asks = Up::ResourceRequest { tlli: tlli(5), multislot_class: 6, octets: 10 };
+    let asks =
+        Up::ResourceRequest { tlli: tlli(5), multislot_class: 6, octets: 10, priority: RadioPriority::Four };
     bench.period(&[(slot, UpBlock::Control(asks))]);
     bench.period(&[]);
     let message = bench.heard(slot);
@@ -389,6 +401,50 @@ fn a_cell_without_room_rejects() {
         matches!(message, Some(DownBlock::Control { message: Down::AccessReject { to: To::Tlli(its), .. }, .. }) if *its == tlli(5)),
         "{message:?}"
     );
+}
+
+/// Access in two phases, in which the mobile says its radio priority. Gives its USF.
+fn two_phases(bench: &mut Bench, mobile: u32, priority: RadioPriority) -> u8 {
+    bench.pcu.burst(Burst { code: 0x70, frame: frame_at(bench.now) });
+    let Common::SingleBlock { slot, frame, .. } = bench.common() else { panic!("no block") };
+    while BlockPeriod(bench.period).first_frame() < frame {
+        bench.used_by_all();
+    }
+    let asks = Up::ResourceRequest { tlli: tlli(mobile), multislot_class: 6, octets: 10, priority };
+    bench.period(&[(slot, UpBlock::Control(asks))]);
+    loop {
+        bench.used_by_all();
+        if let Some(DownBlock::Control { message: Down::UplinkAssignment { to, usfs, .. }, .. }) =
+            bench.heard(slot)
+        {
+            assert_eq!(*to, To::Tlli(tlli(mobile)));
+            return usfs[usize::from(slot)].unwrap();
+        }
+    }
+}
+
+#[test]
+fn blocks_uplink_go_by_radio_priority() {
+    let network = NetworkConfig { pdchs: 1 << SHARED, ..config() };
+    let mut bench = Bench::new(network, CellOptions::default());
+    let priorities = [RadioPriority::Four, RadioPriority::Three, RadioPriority::Two];
+    let mut usfs: Vec<u8> =
+        (1..).zip(priorities).map(|(mobile, priority)| two_phases(&mut bench, mobile, priority)).collect();
+    // In one phase it is not said.
+    let (_, _, usf) = bench.one_phase();
+    usfs.push(usf);
+    let shares = |bench: &mut Bench, usfs: &[u8]| {
+        let mut had = vec![0; usfs.len()];
+        for _ in 0..90 {
+            bench.used_by_all();
+            let usf = bench.heard(SHARED).map(DownBlock::usf);
+            had[usfs.iter().position(|its| Some(*its) == usf).expect("somebody's turn")] += 1;
+        }
+        had
+    };
+    assert_eq!(shares(&mut bench, &usfs), [10, 20, 40, 20]);
+    usfs.push(two_phases(&mut bench, 9, RadioPriority::One));
+    assert_eq!(shares(&mut bench, &usfs), [0, 0, 0, 0, 90], "real time goes first");
 }
 
 #[test]
@@ -533,7 +589,7 @@ fn a_mobile_that_asks_again_is_told_of_the_same_tbf() {
     let slot = mobile.slot;
     let ask = |bench: &mut Bench| {
         let report = Report::default();
-        let up = Up::DownlinkAckNack { tfi: 0, report, wants_uplink: true };
+        let up = Up::DownlinkAckNack { tfi: 0, report, wants_uplink: Some(RadioPriority::Four) };
         bench.period(&[(slot, UpBlock::Control(up))]);
         let (_, _, message) = control(bench);
         let Down::UplinkAssignment { tfi, usfs, .. } = message else { panic!("{message:?}") };

@@ -4,7 +4,7 @@ use crate::world::{Plan, World, octets, tlli};
 use gannet_machine::time::{Duration, Instant};
 use gannet_proto::bearer::PagedIdentity;
 use gannet_proto::rlcmac::air::Direction::{Down, Up};
-use gannet_proto::rlcmac::ccch::{block_ends, block_from};
+use gannet_proto::rlcmac::ccch::{Layout, block_ends};
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::mobile::{Mac, MobileConfig};
 use gannet_proto::rlcmac::multiframe::{frame_at, frame_start};
@@ -15,7 +15,7 @@ use gannet_proto::rlcmac::signal::{Burst, Common};
 use gannet_wire::id::{Imsi, PTmsi};
 use gannet_wire::rlcmac::coding::CodingScheme::Cs2;
 
-const CONTROL: PagingControl = PagingControl { multiframes: 5, access_blocks: 2 };
+const CONTROL: PagingControl = PagingControl { layout: Layout::Uncombined, multiframes: 5, access_blocks: 2 };
 
 fn options() -> CellOptions {
     CellOptions { paging: CONTROL, ..CellOptions::default() }
@@ -31,8 +31,8 @@ fn imsi(number: u32) -> Imsi {
 
 /// The first frames of the CCCH blocks from this time on.
 fn blocks(from: Instant) -> impl Iterator<Item = u64> {
-    let next = |frame: &u64| Some(block_from(frame_start(frame + 1)));
-    core::iter::successors(Some(block_from(from)), next)
+    let next = |frame: &u64| Some(CONTROL.layout.block_from(frame_start(frame + 1)));
+    core::iter::successors(Some(CONTROL.layout.block_from(from)), next)
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn an_assignment_for_a_mobile_that_sleeps_waits_for_its_group_and_for_nobody_els
     assert!(matches!(message, Common::Uplink { .. }), "{message:?}");
     let (third, message) = network.common();
     assert!(matches!(message, Common::Downlink { tlli: its, .. } if its == tlli(1)), "{message:?}");
-    assert_eq!((first, third), (block_from(Instant(50_000_000)), expected));
+    assert_eq!((first, third), (CONTROL.layout.block_from(Instant(50_000_000)), expected));
     assert!(first < second && second < third && network.pcu.next_common_at(network.now).is_none());
     assert_eq!(network.pcu.access_counts().downlink_in_group, 1);
 }
@@ -252,7 +252,7 @@ fn so_many_pages_wait_and_no_more() {
 #[test]
 fn the_wait_for_a_group_is_half_a_cycle_on_the_average() {
     for (multiframes, expected_ms) in [(2, 235.4), (5, 588.5), (9, 1059.2)] {
-        let paging = PagingControl { multiframes, access_blocks: 1 };
+        let paging = PagingControl { multiframes, ..PagingControl::default() };
         let mut pcu =
             Pcu::new(NetworkConfig::new(crate::world::PDCHS, Cs2), CellOptions { paging, ..options() });
         pcu.set_drx(1, Some(Drx { imsi: imsi(77), non_drx: Duration::ZERO }));

@@ -1,16 +1,17 @@
 //! Several mobiles in a cell: they share it, they collide, and each gets what is its own.
 
-use crate::world::{FRAMES, Plan, World, octets};
+use crate::world::{FRAMES, Plan, Told, World, octets};
 use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
 use gannet_proto::bearer::PagedIdentity;
 use gannet_proto::rlcmac::air::Direction::{self, Down, Up};
 use gannet_proto::rlcmac::air::Faults;
-use gannet_proto::rlcmac::ccch::block_from;
+use gannet_proto::rlcmac::ccch::Layout;
 use gannet_proto::rlcmac::channel::{Bursts, Capture, Link, Profile};
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::mobile::MobileConfig;
 use gannet_proto::rlcmac::paging::{Page, PagingControl};
+use gannet_proto::rlcmac::tap::{Late, Scope, Tap};
 use gannet_wire::id::Imsi;
 use gannet_wire::rlcmac::coding::CodingScheme;
 use std::collections::BTreeMap;
@@ -93,7 +94,11 @@ fn random_plan(seed: u64, dice: &mut Rng) -> Plan {
         bs_cv_max: dice.below(16) as u8,
         extended_uplink: Duration::from_millis([0, 0, 500][dice.below(3) as usize]),
         t3192: Duration::from_millis([0, 120, 500, 1500][dice.below(4) as usize]),
-        paging: PagingControl { multiframes: 2 + dice.below(8) as u8, access_blocks: dice.below(8) as u8 },
+        paging: PagingControl {
+            layout: if dice.chance(0.3) { Layout::Combined } else { Layout::Uncombined },
+            multiframes: 2 + dice.below(8) as u8,
+            access_blocks: dice.below(8) as u8,
+        },
         drx_timer_max: Duration::from_secs([0, 1, 4][dice.below(3) as usize]),
         ..CellOptions::default()
     };
@@ -185,7 +190,7 @@ fn check_pages(world: &World, pages: u64, paging: PagingControl, seed: u64) {
         assert!(same.count() <= 4, "seed {seed}");
         let PagedIdentity::Imsi(imsi) = page.identity else { panic!("seed {seed}: {page:?}") };
         // The block ended now; a frame of it is two frames back.
-        let first = block_from(Instant(at.0 - 4 * 4_615_385));
+        let first = paging.layout.block_from(Instant(at.0 - 4 * 4_615_385));
         assert!(paging.is_of(paging.group(&imsi), first), "seed {seed}: mobile {mobile} at {at}");
     }
     assert!(world.paged.len() as u64 <= pages * world.mobiles.len() as u64, "seed {seed}");
@@ -212,6 +217,41 @@ fn check(world: &World, direction: Direction, sent: &SentPdus, is_down: bool, se
         places.sort_unstable();
         assert_eq!(places, (0..all.len()).collect::<Vec<_>>(), "seed {seed}: {direction:?} of {mobile}");
     }
+}
+
+/// Where the network hears little of mobiles that hear it, TBFs break whose LL-PDUs the receiver gets whole all the same. Each such copy is one of an LL-PDU that is told
+/// of once, as arrived or as lost by name: no loss hides behind it, and nothing arrives twice.
+#[test]
+fn a_late_copy_hides_no_loss() {
+    let (mut late, mut arrived, mut lost) = (0, 0, 0);
+    for seed in 0..60 {
+        let mut dice = Rng::seeded(seed);
+        let mut plan = random_plan(seed, &mut dice);
+        plan.network.acknowledged = true;
+        let mut world = World::new(&plan);
+        for state in &mut world.mobiles {
+            (state.downlink, state.uplink) = (Link::with_rate(0.2), Link::with_rate(0.5 + 0.4 * dice.unit()));
+        }
+        world.cell.set_tap(Some(Tap::new(Scope::Abis, 1, None)));
+        let (sent, _) = random_life(&mut world, plan.mobiles, &mut dice);
+        world.settle_of(seed);
+        for (direction, is_down) in [(Down, true), (Up, false)] {
+            check(&world, direction, &sent, is_down, seed);
+        }
+        let copies: Vec<Late> =
+            core::iter::from_fn(|| world.cell.tap_mut().and_then(Tap::pop_late)).collect();
+        assert_eq!(copies.len() as u64, world.cell.counts().late, "seed {seed}");
+        for copy in copies {
+            let is_its = |told: &&Told| {
+                (told.direction, told.mobile, &told.octets) == (copy.direction, copy.mobile, &copy.octets)
+            };
+            let told: Vec<&Told> = world.told.iter().filter(is_its).collect();
+            let [told] = told[..] else { panic!("seed {seed}: {copy:?} is told of {} times", told.len()) };
+            late += 1;
+            *(if told.loss.is_none() { &mut arrived } else { &mut lost }) += 1;
+        }
+    }
+    assert!(late > 0 && late == arrived + lost && arrived > 0, "{late} late: {arrived} arrived, {lost} lost");
 }
 
 /// `RLCMAC_WORLDS=N` runs so many, `RLCMAC_SEED=N` that one.

@@ -13,6 +13,7 @@ use gannet_proto::rlcmac::network::fair::Class;
 use gannet_proto::rlcmac::network::{Loss, Pcu};
 use gannet_proto::rlcmac::paging::{Drx, Page};
 use gannet_wire::id::{Imsi, Tlli};
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::coding::CodingScheme;
 
 pub const FRAMES: usize = 4096;
@@ -125,7 +126,7 @@ impl World {
 
     pub fn pdu(&self, mobile: u32, octets: &[u8]) -> LlPdu {
         let frame = self.around.frames.copy_of(octets).unwrap();
-        LlPdu { mobile, tlli: tlli(mobile), expires: Instant(u64::MAX), frame }
+        LlPdu { mobile, tlli: tlli(mobile), expires: Instant(u64::MAX), priority: RadioPriority::Four, frame }
     }
 
     pub fn down(&mut self, mobile: u32, octets: &[u8]) {

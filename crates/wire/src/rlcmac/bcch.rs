@@ -19,12 +19,63 @@ const REST_WITH_GPRS: [u8; 4] = [0x2c, 0x2b, 0x2b, 0x2b];
 pub struct RachParameters {
     /// Bursts that follow the first: 1, 2, 4 or 7.
     pub max_retrans: u8,
-    /// Bursts are spread over so many frames: 3 to 12, 14, 16, 20, 25, 32 or 50.
+    /// Bursts are spread over so many places for them: 3 to 12, 14, 16, 20, 25, 32 or 50.
     pub tx_integer: u8,
     /// CELL_BARR_ACCESS: mobiles do not camp here.
     pub is_barred: bool,
     /// Classes that may not access, bit n for class n.
     pub barred_classes: u16,
+}
+
+/// Control Channel Description (clause 10.5.2.11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ControlChannel {
+    /// ATT: mobiles attach and detach by IMSI.
+    pub has_attach: bool,
+    /// BS_AG_BLKS_RES: blocks of a 51-multiframe that are reserved for AGCH; 0 to 7.
+    pub access_blocks: u8,
+    /// CCCH-CONF 1: the one CCCH shares its channel with SDCCHs. Otherwise there are as many as `channels`.
+    pub is_combined: bool,
+    /// Channels with a CCCH: 1 to 4.
+    pub channels: u8,
+    /// BS_PA_MFRMS: 51-multiframes from one block of a paging group to the next; 2 to 9.
+    pub multiframes: u8,
+    /// T3212 in tenths of an hour; 0 where mobiles do not update periodically.
+    pub t3212: u8,
+}
+
+impl ControlChannel {
+    /// Reads it. A CCCH-CONF without a meaning is one uncombined CCCH.
+    #[must_use]
+    pub const fn of_octets([first, second, t3212]: [u8; 3]) -> Self {
+        let (is_combined, channels) = match first & 0x07 {
+            1 => (true, 1),
+            2 => (false, 2),
+            4 => (false, 3),
+            6 => (false, 4),
+            _ => (false, 1),
+        };
+        Self {
+            has_attach: first & 0x40 != 0,
+            access_blocks: first >> 3 & 0x07,
+            is_combined,
+            channels,
+            multiframes: 2 + (second & 0x07),
+            t3212,
+        }
+    }
+
+    /// Writes it. What is out of range is the nearest that is in range.
+    #[must_use]
+    pub fn to_octets(self) -> [u8; 3] {
+        let configuration = match (self.is_combined, self.channels) {
+            (true, _) => 1,
+            (false, 0 | 1) => 0,
+            (false, channels) => 2 * (channels.min(4) - 1),
+        };
+        let first = u8::from(self.has_attach) << 6 | self.access_blocks.min(7) << 3 | configuration;
+        [first, self.multiframes.clamp(2, 9) - 2, self.t3212]
+    }
 }
 
 /// SYSTEM INFORMATION TYPE 3. The fields of the cell that nobody reads here stand as they came.
@@ -36,7 +87,7 @@ pub struct SystemInformation3 {
     pub plmn: Plmn,
     /// Location area code.
     pub lac: u16,
-    /// Control Channel Description (clause 10.5.2.11).
+    /// [`ControlChannel`], as its octets.
     pub control_channel: [u8; 3],
     /// Cell Options (clause 10.5.2.3).
     pub options: u8,
@@ -49,15 +100,15 @@ pub struct SystemInformation3 {
 }
 
 impl SystemInformation3 {
-    /// Of a cell with one uncombined CCCH and GPRS, whose identity is that of `rai` and `ci`; without the routing area code, which
+    /// Of a cell with GPRS, whose identity is that of `rai` and `ci`; without the routing area code, which
     /// stands in SYSTEM INFORMATION TYPE 13.
     #[must_use]
-    pub const fn new(rai: Rai, ci: u16, rach: RachParameters) -> Self {
+    pub fn new(rai: Rai, ci: u16, control_channel: ControlChannel, rach: RachParameters) -> Self {
         Self {
             ci,
             plmn: rai.plmn,
             lac: rai.lac,
-            control_channel: [0x40, 0x03, 0x00],
+            control_channel: control_channel.to_octets(),
             options: 0x20,
             selection: [0x40, 0x00],
             rach,
@@ -145,7 +196,37 @@ mod tests {
         let rach =
             RachParameters { max_retrans: 7, tx_integer: 12, is_barred: false, barred_classes: 0x0400 };
         assert_eq!(information.rach, rach);
+        let control = ControlChannel {
+            has_attach: true,
+            access_blocks: 1,
+            is_combined: true,
+            channels: 1,
+            multiframes: 5,
+            t3212: 5,
+        };
+        assert_eq!(ControlChannel::of_octets(information.control_channel), control);
+        assert_eq!(control.to_octets(), [0x49, 0x03, 0x05]);
         assert_eq!(information.emit(), Some(REAL));
+    }
+
+    #[test]
+    fn a_control_channel_comes_back() {
+        for (is_combined, channels) in [(false, 1), (true, 1), (false, 2), (false, 3), (false, 4)] {
+            for access_blocks in 0..=7 {
+                for multiframes in 2..=9 {
+                    let (has_attach, t3212) = (access_blocks % 2 == 0, multiframes * 20);
+                    let control = ControlChannel {
+                        has_attach,
+                        access_blocks,
+                        is_combined,
+                        channels,
+                        multiframes,
+                        t3212,
+                    };
+                    assert_eq!(ControlChannel::of_octets(control.to_octets()), control);
+                }
+            }
+        }
     }
 
     #[test]
@@ -155,6 +236,7 @@ mod tests {
         other[2] = 0x1c;
         assert!(SystemInformation3::parse(&other).is_err());
         let rach = RachParameters { max_retrans: 3, tx_integer: 14, is_barred: false, barred_classes: 0 };
-        assert_eq!(SystemInformation3::new(Rai::default(), 1, rach).emit(), None);
+        let control = ControlChannel::of_octets([0; 3]);
+        assert_eq!(SystemInformation3::new(Rai::default(), 1, control, rach).emit(), None);
     }
 }

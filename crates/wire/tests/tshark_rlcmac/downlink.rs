@@ -4,7 +4,7 @@ use crate::Case;
 use gannet_wire::gsmtap::Channel;
 use gannet_wire::id::{PTmsi, Plmn, Rai, Tlli};
 use gannet_wire::l3::ie::Octets;
-use gannet_wire::rlcmac::bcch::{RachParameters, SystemInformation3};
+use gannet_wire::rlcmac::bcch::{ControlChannel, RachParameters, SystemInformation3};
 use gannet_wire::rlcmac::cell::{
     AccessBurst, AccessThreshold, BcchChangeMark, Broadcast, BsCvMax, CellAccess, CellInformation,
     CellOptions, CellPowerControl, ChangeField, DrxTimerCode, NetworkMode, PacketSystemInformation13, Pan,
@@ -568,16 +568,22 @@ pub fn system_information() -> Vec<Case> {
     );
     let rach = RachParameters { max_retrans: 2, tx_integer: 20, is_barred: false, barred_classes: 0x0400 };
     let rai = Rai { plmn: Plmn::new(262, 42, false), lac: 0x1007, rac: 3 };
-    let third = Case::new(
-        "gsm_a.rr",
-        Channel::Bcch,
-        false,
-        &SystemInformation3::new(rai, 0x1234, rach).emit().unwrap(),
-        "l2_pseudo_len=18 /gsm_a.dtap.msg_rr_type=0x1b /gsm_a.bssmap.cell_ci=0x1234 /gsm_a.lac=0x1007 /e212.lai.mcc=262 \
-             /e212.lai.mnc=42 ccch_conf=0 max_retrans=1 tx_integer=12 cell_barr_access=0 acc=0x0400 gprs_indicator=1 \
-             gprs_ra_colour=0 si13_position=0",
-    );
-    vec![packet, block, third]
+    let third = |is_combined: bool, expected: &str| {
+        let control = ControlChannel {
+            has_attach: is_combined,
+            access_blocks: 2,
+            is_combined,
+            channels: 1,
+            multiframes: 7,
+            t3212: 30,
+        };
+        let block = SystemInformation3::new(rai, 0x1234, control, rach).emit().unwrap();
+        let common = "l2_pseudo_len=18 /gsm_a.dtap.msg_rr_type=0x1b /gsm_a.bssmap.cell_ci=0x1234 /gsm_a.lac=0x1007 /e212.lai.mcc=262 \
+             /e212.lai.mnc=42 max_retrans=1 tx_integer=12 cell_barr_access=0 acc=0x0400 gprs_indicator=1 \
+             gprs_ra_colour=0 si13_position=0 bs_ag_blks_res=2 bs_pa_mfrms=5 t3212=30";
+        Case::new("gsm_a.rr", Channel::Bcch, false, &block, &format!("{common} {expected}"))
+    };
+    vec![packet, block, third(false, "att=0 ccch_conf=0"), third(true, "att=1 ccch_conf=1")]
 }
 
 pub fn messages() -> Vec<Case> {

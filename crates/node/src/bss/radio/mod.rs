@@ -29,7 +29,7 @@ use gannet_wire::DecodeError;
 use gannet_wire::bssgp::DlUnitdata;
 use gannet_wire::bssgp::ie::Precedence;
 use gannet_wire::id::{Imsi, Tlli};
-use gannet_wire::l3::ie::DrxParameter;
+use gannet_wire::l3::ie::{DrxParameter, RadioPriority};
 
 /// Which way an LL-PDU goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +72,28 @@ pub enum Urgency {
 }
 
 impl Urgency {
+    /// Of an LL-PDU from a mobile with this radio priority.
+    #[must_use]
+    pub const fn of_priority(priority: RadioPriority) -> Self {
+        match priority {
+            RadioPriority::One => Self::RealTime,
+            RadioPriority::Two => Self::High,
+            RadioPriority::Three => Self::Normal,
+            RadioPriority::Four => Self::Low,
+        }
+    }
+
+    /// The radio priority that goes with it.
+    #[must_use]
+    pub const fn priority(self) -> RadioPriority {
+        match self {
+            Self::Signalling | Self::RealTime => RadioPriority::One,
+            Self::High => RadioPriority::Two,
+            Self::Normal => RadioPriority::Three,
+            Self::Low => RadioPriority::Four,
+        }
+    }
+
     /// What a DL-UNITDATA says of its LL-PDU (08.18 clauses 11.3.25, 11.3.28 and 11.3.42 [48.018]). Signalling has its T bit, or its
     /// packet flow: 1 signalling, 2 SMS, 3 TOM8 (24.008 clause 10.5.6.11). The profile has no delay class: real time is what does not live
     /// longer than `real_time`. All else goes by its precedence; that of packet flow 0, best effort, is low.

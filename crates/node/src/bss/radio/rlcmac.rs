@@ -12,7 +12,7 @@ use gannet_machine::Context;
 use gannet_machine::time::Instant;
 use gannet_proto::rlcmac::air::{AirCounts, Cell, Direction, Fate, Mobile};
 use gannet_proto::rlcmac::channel::{Bursts, Capture, Link, Profile};
-use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
+use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig, UplinkClasses};
 use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::mobile::{Mac, MobileConfig, MobileCounts};
 use gannet_proto::rlcmac::multiframe::BlockPeriod;
@@ -38,7 +38,8 @@ pub struct RlcMacConfig {
     pub weights: Weights,
 }
 
-/// Shares of the blocks by precedence, where several mobiles have something to receive.
+/// Shares of the blocks by precedence, where several mobiles have something to receive, and by radio priority 2 to 4 where they have
+/// something to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weights {
     /// Of high precedence, 1 and more.
@@ -56,6 +57,11 @@ impl Default for Weights {
 }
 
 impl Weights {
+    /// Whose turn it is uplink.
+    pub(super) const fn uplink(self) -> UplinkClasses {
+        UplinkClasses::weighted([self.high, self.normal, self.low])
+    }
+
     pub(super) const fn class(self, urgency: Urgency) -> Class {
         match urgency {
             Urgency::Signalling => Class::Signalling,
@@ -132,13 +138,13 @@ const fn direction(way: Way) -> Direction {
 }
 
 pub(super) fn carried(pdu: Pending) -> LlPdu {
-    let Pending { mobile, tlli, expires, frame, urgency: _ } = pdu;
-    LlPdu { mobile, tlli, expires, frame }
+    let Pending { mobile, tlli, expires, urgency, frame } = pdu;
+    LlPdu { mobile, tlli, expires, priority: urgency.priority(), frame }
 }
 
 pub(super) fn pending(pdu: LlPdu) -> Pending {
-    let LlPdu { mobile, tlli, expires, frame } = pdu;
-    Pending { mobile, tlli, expires, urgency: Urgency::default(), frame }
+    let LlPdu { mobile, tlli, expires, priority, frame } = pdu;
+    Pending { mobile, tlli, expires, urgency: Urgency::of_priority(priority), frame }
 }
 
 /// The carrier of a cell: those of GSM 900 (45.005 clause 2) in turn, 1 to 124.
@@ -161,6 +167,22 @@ pub(super) const fn loss_cause(loss: Loss) -> LossCause {
     }
 }
 
+/// What a cell drains.
+pub(super) fn drain_of(pcu: &Pcu, now: Instant) -> CellDrain {
+    let rate = pcu.drain_rate(BlockPeriod::at_or_before(now).0);
+    let (_, waiting_octets) = pcu.waiting();
+    let cell = Drain { rate_bit_per_s: rate.bit_per_s, waiting_octets, is_measured: rate.is_measured };
+    CellDrain { cell, default_ms_bit_per_s: pcu.default_drain_rate() }
+}
+
+/// What its mobiles drain.
+pub(super) fn measured_mobiles_of(pcu: &Pcu, now: Instant, out: &mut dyn FnMut(u32, Drain)) {
+    let period = BlockPeriod::at_or_before(now).0;
+    pcu.measured_mobiles(period, |mobile, rate_bit_per_s, waiting_octets| {
+        out(mobile, Drain { rate_bit_per_s, waiting_octets, is_measured: true });
+    });
+}
+
 impl RlcMacRadio {
     /// Cells that are alike but for their carriers and the octets that may wait downlink in each, for up to so many mobiles.
     #[must_use]
@@ -168,7 +190,8 @@ impl RlcMacRadio {
         let channel = config.channel;
         let link = channel.link();
         let cell = |(number, queue_octets): (u16, u64)| {
-            let network = NetworkConfig { queue_octets, ..config.network };
+            let uplink_classes = config.weights.uplink();
+            let network = NetworkConfig { queue_octets, uplink_classes, ..config.network };
             let options = CellOptions { arfcn: carrier(config.options.arfcn, number), ..config.options };
             Cell::new(Pcu::new(network, options), channel.capture)
         };
@@ -344,19 +367,13 @@ impl Radio for RlcMacRadio {
     }
 
     fn drain(&self, now: Instant, cell: u32) -> Option<CellDrain> {
-        let pcu = self.cells.get(cell as usize)?.pcu();
-        let rate = pcu.drain_rate(BlockPeriod::at_or_before(now).0);
-        let (_, waiting_octets) = pcu.waiting();
-        let cell = Drain { rate_bit_per_s: rate.bit_per_s, waiting_octets, is_measured: rate.is_measured };
-        Some(CellDrain { cell, default_ms_bit_per_s: pcu.default_drain_rate() })
+        self.cells.get(cell as usize).map(|state| drain_of(state.pcu(), now))
     }
 
     fn measured_mobiles(&self, now: Instant, cell: u32, out: &mut dyn FnMut(u32, Drain)) {
-        let Some(state) = self.cells.get(cell as usize) else { return };
-        let period = BlockPeriod::at_or_before(now).0;
-        state.pcu().measured_mobiles(period, |mobile, rate_bit_per_s, waiting_octets| {
-            out(mobile, Drain { rate_bit_per_s, waiting_octets, is_measured: true });
-        });
+        if let Some(state) = self.cells.get(cell as usize) {
+            measured_mobiles_of(state.pcu(), now, out);
+        }
     }
 
     fn leave(&mut self, now: Instant, cell: u32, mobile: u32, out: &mut dyn FnMut(Way, Pending)) {

@@ -5,8 +5,10 @@
 //! changes has two of them for a time: the one that was used longest ago gives way. Downlink an LL-PDU has arrived when RLC
 //! has acknowledged it; the mobile has it, and nobody here.
 
-use super::rlcmac::{RlcMacConfig, Weights, carried, loss_cause, pending};
-use super::{Amount, Claim, Indication, Page, Paging, Pending, Radio, RadioConfig, Way};
+use super::rlcmac::{RlcMacConfig, Weights, carried, drain_of, loss_cause, measured_mobiles_of, pending};
+use super::{
+    Amount, CellDrain, Claim, Drain, Indication, Page, Paging, Pending, Radio, RadioConfig, Urgency, Way,
+};
 use foldhash::fast::FixedState;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
@@ -14,7 +16,6 @@ use gannet_machine::{Context, Peer};
 use gannet_proto::rlcmac::air::{AirCounts, Fate};
 use gannet_proto::rlcmac::broadcast::Information;
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
-use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::network::Pcu;
 use gannet_proto::rlcmac::network_side::NetworkSide;
 use gannet_proto::rlcmac::on_air::Transmission;
@@ -70,7 +71,8 @@ impl VirtualUm {
         let options = CellOptions { extended_uplink: Duration::ZERO, ..options };
         let level = channel.c_over_i_db.map_or(LEVEL_DBM, level_of);
         let cell = |((id, queue_octets), place): ((CellId, u64), u16)| {
-            let network = NetworkConfig { queue_octets, is_apart: true, ..network };
+            let uplink_classes = config.rlcmac.weights.uplink();
+            let network = NetworkConfig { queue_octets, uplink_classes, is_apart: true, ..network };
             let arfcn = config.arfcn.saturating_add(place);
             let options = CellOptions { arfcn, ..options };
             let information = Information::new(id, &options)?;
@@ -185,8 +187,9 @@ impl Radio for VirtualUm {
         }
         let came = state.pop_from_mobile()?;
         let mobile = self.slot_of(cx.now, came.tlli);
-        let expires = Instant(u64::MAX);
-        Some(Indication::Arrived(pending(LlPdu { mobile, tlli: came.tlli, expires, frame: came.frame })))
+        let (expires, urgency) = (Instant(u64::MAX), Urgency::default());
+        let pdu = Pending { mobile, tlli: came.tlli, expires, urgency, frame: came.frame };
+        Some(Indication::Arrived(pdu))
     }
 
     fn waiting(&self, cell: u32, way: Way) -> Amount {
@@ -195,6 +198,16 @@ impl Radio for VirtualUm {
         };
         let (frames, octets) = state.pcu().waiting();
         Amount { frames, octets }
+    }
+
+    fn drain(&self, now: Instant, cell: u32) -> Option<CellDrain> {
+        self.cells.get(cell as usize).map(|state| drain_of(state.pcu(), now))
+    }
+
+    fn measured_mobiles(&self, now: Instant, cell: u32, out: &mut dyn FnMut(u32, Drain)) {
+        if let Some(state) = self.cells.get(cell as usize) {
+            measured_mobiles_of(state.pcu(), now, out);
+        }
     }
 
     fn leave(&mut self, now: Instant, cell: u32, mobile: u32, out: &mut dyn FnMut(Way, Pending)) {
@@ -260,6 +273,8 @@ impl Radio for VirtualUm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_machine::Surroundings;
+    use gannet_machine::trace::Quiet;
     use gannet_wire::rlcmac::coding::CodingScheme;
 
     fn config() -> VirtualUmConfig {
@@ -283,6 +298,37 @@ mod tests {
         let mut names: Vec<u32> = radio.by_tlli.keys().map(|tlli| tlli.0).collect();
         names.sort_unstable();
         assert_eq!(names, [10, 21, 22]);
+    }
+
+    /// What it tells the SGSN is what its PDCHs carry, until a backlog was drained. The mobile of this one says nothing: its own rate is that of
+    /// nobody.
+    #[test]
+    fn it_drains_what_its_pdchs_carry_and_a_silent_mobile_nothing() {
+        let mut around = Surroundings::new(1, 64, Quiet::default());
+        let mut radio = VirtualUm::new(&config(), [(CellId::default(), 50_000)], 2).unwrap();
+        assert!(radio.drain(Instant::ZERO, 1).is_none());
+        let all = CellDrain {
+            cell: Drain { rate_bit_per_s: 48_000, waiting_octets: 0, is_measured: false },
+            default_ms_bit_per_s: 36_000,
+        };
+        assert_eq!(radio.drain(Instant::ZERO, 0), Some(all));
+        for _ in 0..20 {
+            let (tlli, urgency) = (Tlli(1), Urgency::Normal);
+            let (expires, frame) = (Instant(u64::MAX), around.frames.copy_of(&[0x43; 500]).unwrap());
+            let pdu = Pending { mobile: 0, tlli, expires, urgency, frame };
+            radio.request(Instant::ZERO, 0, Way::Downlink, pdu, Claim::New).unwrap();
+        }
+        assert_eq!(radio.drain(Instant::ZERO, 0).map(|drain| drain.cell.waiting_octets), Some(10_000));
+        let mut told = Vec::new();
+        while told.is_empty() {
+            let at = radio.next_event(0, Way::Downlink).unwrap().max(around.now);
+            assert!(at < Instant(20_000_000_000), "nobody is measured");
+            around.now = at;
+            while radio.indication(&mut around.context(), 0, Way::Downlink).is_some() {}
+            while radio.pop_sent().is_some() {}
+            radio.measured_mobiles(at, 0, &mut |mobile, drain| told.push((mobile, drain.is_measured)));
+        }
+        assert_eq!(told, [(0, true)]);
     }
 
     #[test]

@@ -188,7 +188,7 @@ impl Bench {
     /// A datagram of the BSS.
     pub fn um(&mut self, peer: u32, kind: UmKind, cell: u16, tlli: Tlli, octets: &[u8]) {
         let mut frame = self.around.frames.copy_of(octets).unwrap();
-        assert!(frame.prepend(&UmHeader { kind, cell, tlli }.emit()));
+        assert!(frame.prepend(&UmHeader { kind, cell, tlli, priority: None }.emit()));
         self.input(Input::Datagram { port: BEARER, peer: Peer::Slot(peer), frame });
     }
 

@@ -1,6 +1,6 @@
 //! The commands of cells, and how they are written.
 
-use super::{CellsConfig, GbDialect, HasCells, Pcu, RlcMac, UmGroups, VirtualUm, set, tbfs};
+use super::{CellsConfig, GbDialect, HasCells, RlcMac, UmGroups, VirtualUm, pcu, set};
 use crate::config::{ConfigText, Element};
 use crate::grammar::{Args, CommandError, Grammar, Node};
 use gannet_wire::rlcmac::coding::CodingScheme;
@@ -49,8 +49,7 @@ fn write_cells(config: &CellsConfig, text: &mut ConfigText) {
             Some(db) => text.line(format_args!("radio rlcmac slots {slots} cs {coding} c-i {db}")),
         }
     }
-    tbfs::write(&radio.tbfs, text);
-    write_pcu(&radio.pcu, text);
+    pcu::write(&radio.pcu, text);
     if let Some(VirtualUm { arfcn, groups: UmGroups { downlink, uplink } }) = radio.um {
         text.line(format_args!("radio um virtual arfcn {arfcn} groups {downlink} {uplink}"));
     }
@@ -60,24 +59,6 @@ fn write_cells(config: &CellsConfig, text: &mut ConfigText) {
         radio.ms_bmax_octets, radio.ms_rate_octets_per_s
     ));
     text.line(format_args!("flow-control interval {}", radio.flow_control_interval_s));
-}
-
-/// Writes what is not the default: an access point has none of it.
-fn write_pcu(pcu: &Pcu, text: &mut ConfigText) {
-    let default = Pcu::default();
-    let [high, normal, low] = pcu.weights;
-    if pcu.weights != default.weights {
-        text.line(format_args!("radio rlcmac weights high {high} normal {normal} low {low}"));
-    }
-    if pcu.real_time_ms != default.real_time_ms {
-        text.line(format_args!("radio rlcmac real-time lifetime {}", pcu.real_time_ms));
-    }
-    if pcu.t3192_ms != default.t3192_ms {
-        text.line(format_args!("timer t3192 {}", pcu.t3192_ms));
-    }
-    if pcu.bucket_cs != default.bucket_cs {
-        text.line(format_args!("flow-control bucket-time {}", pcu.bucket_cs));
-    }
 }
 
 /// The commands, in this node.
@@ -220,8 +201,7 @@ fn install_radio<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: N
         });
     } else {
         install_rlcmac(grammar, node);
-        tbfs::install(grammar, node);
-        install_pcu(grammar, node);
+        pcu::install(grammar, node);
         install_um(grammar, node);
     }
     let flow = "What the BSS tells the SGSN";
@@ -262,44 +242,6 @@ fn install_rlcmac<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: 
     let help = "Take back\nThe radio of one cell\nWith RLC/MAC: it is emulated";
     set(grammar, node, "no radio rlcmac", help, |edit| {
         edit.config.cells_mut().radio.rlcmac = None;
-        Ok(())
-    });
-}
-
-fn install_pcu<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: Node) {
-    let of_rlcmac = "The radio of one cell\nWith RLC/MAC: blocks, TBFs and random access";
-    let help = format!(
-        "{of_rlcmac}\nShares of the blocks where several mobiles have user data to receive, by its precedence\n\
-         High precedence\nIts weight\nNormal precedence\nIts weight\nLow precedence\nIts weight"
-    );
-    set(grammar, node, "radio rlcmac weights high <1-255> normal <1-255> low <1-255>", &help, |edit| {
-        let weights = [edit.args.value(0)?, edit.args.value(1)?, edit.args.value(2)?];
-        edit.config.cells_mut().radio.pcu.weights = weights;
-        Ok(())
-    });
-    let help = format!(
-        "{of_rlcmac}\nUser data that goes before what has a weight\nBy the PDU lifetime in DL-UNITDATA, at most\nMilliseconds"
-    );
-    set(grammar, node, "radio rlcmac real-time lifetime <0-655340>", &help, |edit| {
-        edit.config.cells_mut().radio.pcu.real_time_ms = edit.args.value(0)?;
-        Ok(())
-    });
-    let timer = "Timers of RLC/MAC";
-    let help = format!(
-        "{timer}\nHow long a mobile keeps a downlink TBF that is complete: 0, 80, 120, 160, 200, 500, 1000 or 1500\nMilliseconds"
-    );
-    set(grammar, node, "timer t3192 <0-1500>", &help, |edit| {
-        let t3192: u16 = edit.args.value(0)?;
-        if ![0, 80, 120, 160, 200, 500, 1000, 1500].contains(&t3192) {
-            let text = "T3192 is broadcast as 0, 80, 120, 160, 200, 500, 1000 or 1500 ms.";
-            return Err(CommandError(text.to_owned()));
-        }
-        edit.config.cells_mut().radio.pcu.t3192_ms = t3192;
-        Ok(())
-    });
-    let help = "What the BSS tells the SGSN\nWith RLC/MAC: how long LL-PDUs wait in a bucket; Bmax is what is drained in that time\nHundredths of a second";
-    set(grammar, node, "flow-control bucket-time <1-65534>", help, |edit| {
-        edit.config.cells_mut().radio.pcu.bucket_cs = edit.args.value(0)?;
         Ok(())
     });
 }

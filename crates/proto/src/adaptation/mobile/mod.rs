@@ -374,7 +374,7 @@ impl Bearer for AdaptationBearer {
         request: Request,
         out: &mut Batch<Output>,
     ) -> Result<(), Drop> {
-        let Sender { mobile, cell, tlli } = from;
+        let Sender { mobile, cell, tlli, .. } = from;
         self.rename(mobile, tlli);
         let to = (mobile, cell);
         match request {

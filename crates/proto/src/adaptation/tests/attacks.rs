@@ -12,6 +12,7 @@ use gannet_wire::adaptation::{
 };
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::id::Tlli;
+use gannet_wire::l3::ie::RadioPriority;
 
 fn kind(seen: &Seen) -> Option<MessageType> {
     MessageType::from_number(seen.octets[0] & 0x1f)
@@ -241,7 +242,7 @@ fn nobody_takes_the_tlli_of_another() {
     net.seen.clear();
     net.lose = Box::new(|_| true);
     let frame = net.host.around.frames.copy_of(&[1, 2, 3, 4]).unwrap();
-    let thief = crate::bearer::Sender { mobile: 1, cell: 0, tlli: tlli(0) };
+    let thief = crate::bearer::Sender { mobile: 1, cell: 0, tlli: tlli(0), priority: RadioPriority::Four };
     let mut out = gannet_machine::Batch::default();
     let request = crate::bearer::Request::Unitdata(frame);
     use crate::bearer::Bearer as _;

@@ -13,6 +13,7 @@ use gannet_machine::trace::Quiet;
 use gannet_machine::{Batch, EthernetAddress, Peer, Surroundings};
 use gannet_wire::adaptation::{ApName, NetworkMode};
 use gannet_wire::id::{CellId, Plmn, Rai, Tlli};
+use gannet_wire::l3::ie::RadioPriority;
 
 pub const FRAMES: usize = 128;
 const KEY: TimerKey = TimerKey { owner: 0, slot: 0, generation: 0 };
@@ -257,7 +258,7 @@ impl Net {
     pub fn request(&mut self, mobile: u32, cell: u16, request: Request) -> Result<(), Drop> {
         let mut out = Batch::default();
         self.host.around.now = self.now;
-        let from = Sender { mobile, cell, tlli: tlli(mobile) };
+        let from = Sender { mobile, cell, tlli: tlli(mobile), priority: RadioPriority::Four };
         let done = self.host.bearer.request(&mut self.host.around.context(), from, request, &mut out);
         self.host_outputs(out);
         done

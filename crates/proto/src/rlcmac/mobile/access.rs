@@ -6,6 +6,7 @@ use crate::rlcmac::multiframe::{BlockPeriod, frame_start};
 use crate::rlcmac::signal::{Burst, Common, Up};
 use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
+use gannet_wire::l3::ie::RadioPriority;
 
 /// An access on its way.
 #[derive(Debug)]
@@ -44,10 +45,10 @@ impl Mac {
 
     /// The time of a burst has come, or its frame is to be chosen.
     pub(super) fn burst_due(&mut self, now: Instant, rng: &mut Rng) -> Option<Burst> {
-        let rach = self.options.rach;
+        let (rach, layout) = (self.options.rach, self.options.paging.layout);
         let access = self.access.as_mut()?;
         let Some(frame) = access.next else {
-            let first = rach.first(now, rng);
+            let first = rach.first(layout, now, rng);
             access.next = Some(first);
             self.deadlines.set(MobileTimer::Burst, frame_start(first));
             return None;
@@ -59,9 +60,9 @@ impl Mac {
         access.count += 1;
         self.counts.bursts += 1;
         if access.count > rach.max_retrans {
-            self.deadlines.set(MobileTimer::T3146, rach.t3146(frame));
+            self.deadlines.set(MobileTimer::T3146, rach.t3146(layout, frame));
         } else {
-            let next = rach.next(frame, rng);
+            let next = rach.next(layout, frame, rng);
             access.next = Some(next);
             self.deadlines.set(MobileTimer::Burst, frame_start(next));
         }
@@ -148,6 +149,7 @@ impl Mac {
             tlli: tlli?,
             multislot_class: self.config.multislot_class,
             octets: u16::try_from(self.queued_octets).unwrap_or(u16::MAX),
+            priority: self.priority().unwrap_or(RadioPriority::Four),
         })
     }
 

@@ -71,18 +71,18 @@ impl Mac {
     /// The answer to a poll (44.060 clause 9.3.2.5).
     pub(super) fn downlink_ack_nack(&mut self, now: Instant, slot: u8) -> Option<Up> {
         let is_held = |timer| self.deadlines.is_set(timer);
-        let wants_uplink = !self.queue.is_empty()
-            && self.uplink.is_none()
+        let may_ask = self.uplink.is_none()
             && self.awaiting.is_none()
             && !is_held(MobileTimer::T3142)
             && !is_held(MobileTimer::T3172);
+        let wants_uplink = self.priority().filter(|_| may_ask);
         let tbf = self.downlink.as_ref()?;
         let (tfi, report) = (tbf.tfi, tbf.receiver.report());
         if report.is_final {
             self.deadlines.clear(MobileTimer::T3190);
             self.deadlines.set(MobileTimer::T3192, now + self.options.t3192);
         }
-        if wants_uplink {
+        if wants_uplink.is_some() {
             self.awaiting = Some(slot);
             self.deadlines.set(MobileTimer::T3168, now + self.options.t3168);
         }

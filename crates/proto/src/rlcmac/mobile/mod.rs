@@ -30,6 +30,7 @@ use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::Deadlines;
 use gannet_wire::id::Tlli;
+use gannet_wire::l3::ie::RadioPriority;
 use std::collections::VecDeque;
 use uplink::UplinkTbf;
 
@@ -238,6 +239,11 @@ impl Mac {
     #[must_use]
     pub fn expects(&self, tfi: u8, slot: u8) -> bool {
         self.downlink.as_ref().is_some_and(|tbf| tbf.tfi == tfi && tbf.slots & bit(slot) != 0)
+    }
+
+    /// Radio priority of the most urgent LL-PDU that waits for a TBF.
+    fn priority(&self) -> Option<RadioPriority> {
+        self.queue.iter().map(|pdu| pdu.priority).min_by_key(|priority| *priority as u8)
     }
 
     /// LL-PDUs that wait for a TBF, and their octets.

@@ -7,7 +7,7 @@
 use super::downlink::DownState;
 use super::resources::{Direction, slots};
 use super::{Expected, Pcu};
-use crate::rlcmac::ccch::{block_ends, block_from};
+use crate::rlcmac::ccch::block_ends;
 use crate::rlcmac::multiframe::{BlockPeriod, frame_start};
 use crate::rlcmac::paging::{Page, combine};
 use crate::rlcmac::signal::{Burst, Common};
@@ -99,7 +99,7 @@ impl Pcu {
     /// The first frame of the next CCCH block in which something is said; `None` where nothing is to be said.
     #[must_use]
     pub fn next_common_at(&self, now: Instant) -> Option<u64> {
-        let next = block_from(now);
+        let next = self.options.paging.layout.block_from(now);
         let in_group = |group: u64| self.options.paging.next_of(group, now);
         let downlink =
             self.access.downlink.iter().map(|tfi| self.bound_to(*tfi, next).map_or(next, in_group));
@@ -177,7 +177,7 @@ impl Pcu {
 
     fn next_answer(&mut self, now: Instant, frame: u64) -> Option<Common> {
         while let Some(burst) = self.access.bursts.pop_front() {
-            if self.options.rach.t3146(burst.frame) <= now {
+            if self.options.rach.t3146(self.options.paging.layout, burst.frame) <= now {
                 self.access.counts.overrun += 1;
                 continue;
             }
@@ -205,7 +205,8 @@ impl Pcu {
     }
 
     fn one_phase(&mut self, reference: Burst) -> Option<Common> {
-        let tfi = self.make_up(1, None)?;
+        // The eight bits of the burst say nothing of its radio priority.
+        let tfi = self.make_up(1, self.config.uplink_classes.unsaid, None)?;
         let tbf = self.up_tbf(tfi)?;
         let mut usfs = (0_u8..).zip(&tbf.usfs).filter_map(|(slot, usf)| usf.map(|usf| (slot, usf)));
         let (slot, usf) = usfs.next()?;

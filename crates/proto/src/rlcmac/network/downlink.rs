@@ -18,6 +18,7 @@ use crate::rlcmac::rlc::{Ending, Kind, Mode, Report, Sender, SenderCounts, Sent}
 use crate::rlcmac::signal::To;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::Deadlines;
+use gannet_wire::l3::ie::RadioPriority;
 
 gannet_machine::timer_names! {
     /// Timers of a downlink TBF in the network (44.060 clause 13.2).
@@ -417,7 +418,14 @@ impl Pcu {
     }
 
     /// PACKET DOWNLINK ACK/NACK.
-    pub(super) fn reported(&mut self, now: Instant, slot: u8, tfi: u8, report: &Report, wants_uplink: bool) {
+    pub(super) fn reported(
+        &mut self,
+        now: Instant,
+        slot: u8,
+        tfi: u8,
+        report: &Report,
+        wants_uplink: Option<RadioPriority>,
+    ) {
         let t3193 = self.options.t3192 + T3193_MORE;
         let (knows_age, t3191) = (self.config.report_age_known, self.config.t3191);
         let Some(tbf) = self.down_tbf(tfi) else { return };
@@ -449,8 +457,8 @@ impl Pcu {
             context.drain.answers();
             context.tllis.first().copied().flatten()
         });
-        if let (true, Some(tlli)) = (wants_uplink, tlli) {
-            self.grant_uplink(slot, To::DownlinkTfi(tfi), tlli);
+        if let Some((priority, tlli)) = wants_uplink.zip(tlli) {
+            self.grant_uplink(slot, To::DownlinkTfi(tfi), tlli, priority);
         }
         if is_over {
             self.serve_mobile(mobile);

@@ -251,8 +251,8 @@ impl Pcu {
             Some(UpBlock::Control(Up::DownlinkAckNack { tfi, report, wants_uplink })) => {
                 self.reported(now, slot, *tfi, report, *wants_uplink);
             }
-            Some(UpBlock::Control(Up::ResourceRequest { tlli, multislot_class, .. })) => {
-                self.asked_for_uplink(slot, *tlli, *multislot_class);
+            Some(UpBlock::Control(Up::ResourceRequest { tlli, multislot_class, priority, .. })) => {
+                self.asked_for_uplink(slot, *tlli, *multislot_class, *priority);
             }
             Some(UpBlock::Control(Up::ControlAck { .. } | Up::Dummy { .. })) | None => {}
         }

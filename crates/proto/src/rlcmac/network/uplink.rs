@@ -10,6 +10,7 @@ use crate::rlcmac::signal::{To, Up, Usfs};
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::Deadlines;
 use gannet_wire::id::Tlli;
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::block::{Body, UplinkHeader};
 
 gannet_machine::timer_names! {
@@ -121,18 +122,18 @@ impl Pcu {
         })
     }
 
-    /// Makes an uplink TBF; `None` where the cell has no room for it. A mobile that is known gets what goes beside its downlink TBF.
-    pub(super) fn make_up(&mut self, wanted: u8, tlli: Option<Tlli>) -> Option<u8> {
+    /// Makes an uplink TBF of a class; `None` where the cell has no room for it. A mobile that is known gets what goes beside its downlink TBF.
+    pub(super) fn make_up(&mut self, wanted: u8, class: Class, tlli: Option<Tlli>) -> Option<u8> {
         let per_pdch = self.config.tbfs_per_pdch_max;
         let pdchs = self.config.pdchs;
         let free = slots(pdchs).filter(|slot| self.resources.has_usf(*slot, per_pdch));
         let free = free.fold(0, |set, slot| set | 1 << slot);
         let mobile = tlli.and_then(|tlli| self.by_tlli.get(&tlli)).copied();
-        let class = mobile.map_or(self.config.multislot_class, |mobile| self.class_of(mobile));
+        let limits = mobile.map_or(self.config.multislot_class, |mobile| self.class_of(mobile));
         let down = mobile.map_or(0, |mobile| self.down_set_of(mobile));
         // Without a downlink TBF, such that most timeslots can follow downlink.
-        let narrow = |up| u32::from(u8::MAX) - most_down(class, pdchs, up);
-        let set = self.resources.choose(Direction::Up, free, wanted, |up| permits(class, down, up), narrow);
+        let narrow = |up| u32::from(u8::MAX) - most_down(limits, pdchs, up);
+        let set = self.resources.choose(Direction::Up, free, wanted, |up| permits(limits, down, up), narrow);
         if set == 0 {
             return None;
         }
@@ -149,7 +150,7 @@ impl Pcu {
             usfs,
             tlli,
             receiver: Receiver::new(Mode::Acknowledged),
-            account: self.up_time.open(Class::Weighted(1)),
+            account: self.up_time.open(class),
             deadlines: Deadlines::default(),
             n3101: 0,
             n3103: 0,
@@ -163,28 +164,36 @@ impl Pcu {
     }
 
     /// A mobile asks for an uplink TBF with a PACKET RESOURCE REQUEST (44.060 clause 7.1.3).
-    pub(super) fn asked_for_uplink(&mut self, slot: u8, tlli: Tlli, multislot_class: u8) {
+    pub(super) fn asked_for_uplink(
+        &mut self,
+        slot: u8,
+        tlli: Tlli,
+        multislot_class: u8,
+        priority: RadioPriority,
+    ) {
         let mobile = self.by_tlli.get(&tlli).copied();
         if let Some(context) = mobile.and_then(|mobile| self.contexts.get_mut(&mobile)) {
             context.multislot = MultislotClass::new(multislot_class);
         }
-        self.grant_uplink(slot, To::Tlli(tlli), tlli);
+        self.grant_uplink(slot, To::Tlli(tlli), tlli, priority);
         self.has_accessed(tlli);
     }
 
     /// Gives an uplink TBF to a mobile that listens to a timeslot, or refuses it. A mobile that asks again has not heard the first
     /// assignment when it asks; it may hear that in the same block period. So the second names the same TBF.
-    pub(super) fn grant_uplink(&mut self, slot: u8, to: To, tlli: Tlli) {
+    pub(super) fn grant_uplink(&mut self, slot: u8, to: To, tlli: Tlli, priority: RadioPriority) {
+        let class = self.config.uplink_classes.of(priority);
         if let Some(tfi) = self.up_unused_of(tlli) {
             self.forget_assignments_of(tfi);
             if let Some(tbf) = self.up_tbf(tfi) {
                 tbf.n3101 = 0;
+                tbf.account.set_class(class);
             }
             return self.say(slot, Control::UplinkAssignment { to, tfi });
         }
         self.drop_up_of(tlli);
         let wanted = self.config.uplink_slots;
-        match self.make_up(wanted, Some(tlli)) {
+        match self.make_up(wanted, class, Some(tlli)) {
             Some(tfi) => self.say(slot, Control::UplinkAssignment { to, tfi }),
             None => self.say(slot, Control::AccessReject { to }),
         }

@@ -289,7 +289,7 @@ impl Step<'_, '_> {
                     context.wanted.address = request.address.unwrap_or(context.wanted.address);
                 }
                 self.send(nsapi, ModifyAcceptMo {});
-                self.modified(nsapi);
+                self.modified(nsapi, Some(request.radio_priority));
             }
             // The mobile's own deactivation goes on (clause 6.1.3.3.3 c).
             Some(SmMsState::InactivePending(_)) => self.drop(Drop::SmIgnored),
@@ -308,7 +308,7 @@ impl Step<'_, '_> {
                     context.wanted.qos = accept.qos.unwrap_or(asked);
                     context.wanted.sapi = accept.sapi.unwrap_or(context.wanted.sapi);
                 }
-                self.modified(nsapi);
+                self.modified(nsapi, accept.radio_priority);
             }
             Some(SmMsState::InactivePending(_)) => self.drop(Drop::SmIgnored),
             Some(SmMsState::ActivePending | SmMsState::Active) => self.unexpected(nsapi),
@@ -319,7 +319,7 @@ impl Step<'_, '_> {
     fn modify_reject(&mut self, nsapi: Nsapi) {
         match self.state(nsapi) {
             // Clause 6.1.3.3.2: the context goes on as it was.
-            Some(SmMsState::ModifyPending) => self.modified(nsapi),
+            Some(SmMsState::ModifyPending) => self.modified(nsapi, None),
             Some(SmMsState::InactivePending(_)) => self.drop(Drop::SmIgnored),
             Some(SmMsState::ActivePending | SmMsState::Active) => self.unexpected(nsapi),
             None => {}
@@ -334,7 +334,7 @@ impl Step<'_, '_> {
             (SmCause::MessageTypeNonExistent, Some(SmMsState::ActivePending)) => {
                 self.fail(nsapi, Some(cause))
             }
-            (SmCause::MessageTypeNonExistent, Some(SmMsState::ModifyPending)) => self.modified(nsapi),
+            (SmCause::MessageTypeNonExistent, Some(SmMsState::ModifyPending)) => self.modified(nsapi, None),
             (SmCause::MessageTypeNonExistent, Some(SmMsState::InactivePending(_))) => {
                 self.release(nsapi, cause)
             }

@@ -205,6 +205,8 @@ pub enum SmMsAction {
         qos: QosProfile,
         /// What holds now.
         sapi: Sapi,
+        /// Of the context's data, where the network says it anew.
+        radio_priority: Option<RadioPriority>,
     },
     /// The activation failed.
     Failed {

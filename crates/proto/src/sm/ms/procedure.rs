@@ -4,7 +4,7 @@ use super::{Change, SmMsAction, SmMsContext, SmMsState, Step, Wanted, WantedSeco
 use crate::sm::{CONTEXTS, nsapi_of, place};
 use gannet_machine::drops::Drop;
 use gannet_wire::id::Nsapi;
-use gannet_wire::l3::ie::SmCause;
+use gannet_wire::l3::ie::{RadioPriority, SmCause};
 use gannet_wire::l3::sm::{DeactivateRequest, ModifyRequestMo};
 
 impl Step<'_, '_> {
@@ -120,7 +120,7 @@ impl Step<'_, '_> {
                     self.send_modify(nsapi);
                 } else {
                     self.drop(Drop::SmNoAnswer);
-                    self.modified(nsapi);
+                    self.modified(nsapi, None);
                 }
             }
             // T3390, clause 6.1.3.4.3 a (mobile): four times again, then the context is erased.
@@ -138,13 +138,13 @@ impl Step<'_, '_> {
     }
 
     /// The modification has ended; what the context holds now is what counts.
-    pub(super) fn modified(&mut self, nsapi: Nsapi) {
+    pub(super) fn modified(&mut self, nsapi: Nsapi, radio_priority: Option<RadioPriority>) {
         if let Some(context) = self.contexts.get_mut(nsapi) {
             context.state = SmMsState::Active;
             context.retry.stop();
             context.change = Change::default();
             let (qos, sapi) = (context.wanted.qos, context.wanted.sapi);
-            self.out.push(SmMsAction::Modified { nsapi, qos, sapi });
+            self.out.push(SmMsAction::Modified { nsapi, qos, sapi, radio_priority });
         }
     }
 

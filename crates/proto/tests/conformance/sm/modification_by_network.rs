@@ -6,6 +6,7 @@ use gannet_proto::sm::ms::{Change, SmMsAction, SmMsEvent, SmMsState};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmState};
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::Sapi;
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::*;
 
@@ -126,7 +127,12 @@ fn mobile_accepts() {
     let mut mobile = Mobile::active();
     mobile.hears(0, ModifyRequestMt { address: Some(PdpAddress::Ipv4([10, 0, 0, 9].into())), ..order() });
     assert_eq!(mobile.said(), (0, ModifyAcceptMo {}.into()));
-    let modified = SmMsAction::Modified { nsapi: N5, qos: qos(DelayClass::TWO), sapi: Sapi::DATA3 };
+    let modified = SmMsAction::Modified {
+        nsapi: N5,
+        qos: qos(DelayClass::TWO),
+        sapi: Sapi::DATA3,
+        radio_priority: Some(RadioPriority::Two),
+    };
     assert!(mobile.has_done(&modified));
     assert_eq!(mobile.contexts.get(N5).unwrap().address(), PdpAddress::Ipv4([10, 0, 0, 9].into()));
 }
