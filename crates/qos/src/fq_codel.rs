@@ -103,7 +103,7 @@ impl<T> Flow<T> {
                     }
                 };
                 if may {
-                    self.codel.drop_next = self.codel.drop_next + spacing(target, self.codel.count);
+                    self.codel.drop_next += spacing(target, self.codel.count);
                 }
             }
         } else if may {
@@ -267,7 +267,7 @@ mod tests {
                 assert_eq!(queue.offer(now, 7, FULL, 7), None);
             }
             assert_eq!(queue.take(now, |_| dropped += 1), Some(7));
-            now = now + gap;
+            now += gap;
         }
         dropped
     }
@@ -324,7 +324,7 @@ mod tests {
                 last[flow as usize] = number;
             };
             for (flow, octets, us, takes) in steps {
-                now = now + Duration::from_micros(us);
+                now += Duration::from_micros(us);
                 offered += 1;
                 seen.extend(queue.offer(now, flow, octets, (flow, offered)));
                 for _ in 0..takes {
