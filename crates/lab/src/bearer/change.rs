@@ -28,6 +28,10 @@ const PROGRAMS: [&str; 5] = ["ip", "ethtool", "iperf3", "ping", "timeout"];
 const RANK: u8 = 5;
 /// TCP finds its window, and what a change has done to it is over.
 const SETTLES_IN: Duration = Duration::from_secs(2);
+/// What the other end says of a segment that it had already comes within this time: counters that stand still for so long are whole.
+const COUNTED_WITHIN: Duration = Duration::from_millis(100);
+/// How often counters are looked at until they stand still.
+const LOOKS: u32 = 20;
 /// How long the mobile may take to use the other bearer.
 const CHANGED_WITHIN: Duration = Duration::from_secs(30);
 
@@ -274,13 +278,14 @@ fn download(bed: &mut Bed, setting: Setting, all: &mut [Measured], stop: &Atomic
     gannet_rig::set_preempting(None, RANK).map_err(text)?;
     let mut happened = Vec::new();
     for (change, cell) in STEPS {
-        let before = (bed.named()?, bed.sent_again()?);
+        let before = (bed.named()?, sent_again(bed, stop)?);
         let began = Instant::now();
         change.act(bed, cell)?;
         settle(bed, cell, stop)?;
         let took = began.elapsed();
         pause(SETTLES_IN, stop)?;
-        let (ended, again) = (Instant::now(), bed.sent_again()?.since(before.1));
+        let again = sent_again(bed, stop)?.since(before.1);
+        let ended = Instant::now();
         let dropped = counters::moved(&before.0, &bed.named()?);
         happened.push(Happened { change, began, took, ended, again, dropped });
     }
@@ -293,6 +298,20 @@ fn download(bed: &mut Bed, setting: Setting, all: &mut [Measured], stop: &Atomic
         }
     }
     Ok(())
+}
+
+/// What TCP has sent again so far, when that and what the other end says of it stand still; or the last of many looks.
+fn sent_again(bed: &Bed, stop: &AtomicBool) -> Result<SentAgain, String> {
+    let mut last = bed.sent_again()?;
+    for _ in 0..LOOKS {
+        pause(COUNTED_WITHIN, stop)?;
+        let next = bed.sent_again()?;
+        if next == last {
+            break;
+        }
+        last = next;
+    }
+    Ok(last)
 }
 
 /// Waits until the mobile is in this cell.
