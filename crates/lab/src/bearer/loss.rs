@@ -83,7 +83,12 @@ const SETTINGS: [Setting; 8] = [
 struct Plan {
     rounds: u32,
     settings: &'static [Setting],
+    /// Of the default, and of the ways without acknowledged mode, with [`CUBIC`].
     round_trips: Vec<Duration>,
+    /// Of these, where [`BBR`] stands beside it.
+    with_bbr: Vec<Duration>,
+    /// Of these, where the other settings are measured.
+    of_others: Vec<Duration>,
     losses: Vec<f64>,
     /// Seconds of a connection that are measured.
     seconds: u32,
@@ -92,31 +97,51 @@ struct Plan {
 
 fn plan(size: Size) -> Plan {
     let us = |values: &[u64]| values.iter().map(|us| Duration::from_micros(*us)).collect();
+    let all = |round_trips: Vec<Duration>| (round_trips.clone(), round_trips.clone(), round_trips);
     match size {
         Size::Quick => Plan {
             rounds: 1,
             settings: &SETTINGS[..3],
-            round_trips: us(&[200, 10_000]),
+            round_trips: us(&[200, 8000, 20_000, 100_000]),
+            with_bbr: us(&[200, 20_000]),
+            of_others: us(&[200]),
             losses: vec![0.0, 0.05],
             seconds: 2,
             transfers: 3,
         },
-        Size::Normal => Plan {
-            rounds: 3,
-            settings: &SETTINGS,
-            round_trips: us(&[200, 8000, 20_000, 100_000]),
-            losses: vec![0.0, 0.01, 0.05, 0.1],
-            seconds: 3,
-            transfers: 5,
-        },
-        Size::Full => Plan {
-            rounds: 5,
-            settings: &SETTINGS,
-            round_trips: us(&[200, 1000, 8000, 10_000, 20_000, 50_000, 100_000]),
-            losses: vec![0.0, 0.01, 0.05, 0.1],
-            seconds: 5,
-            transfers: 7,
-        },
+        Size::Normal => {
+            let (round_trips, with_bbr, of_others) = all(us(&[200, 8000, 10_000, 20_000, 100_000]));
+            Plan {
+                rounds: 3,
+                settings: &SETTINGS,
+                round_trips,
+                with_bbr,
+                of_others,
+                losses: vec![0.0, 0.01, 0.05, 0.1],
+                seconds: 3,
+                transfers: 5,
+            }
+        }
+        Size::Full => {
+            let (round_trips, with_bbr, of_others) =
+                all(us(&[200, 1000, 8000, 10_000, 20_000, 50_000, 100_000]));
+            Plan {
+                rounds: 5,
+                round_trips,
+                with_bbr,
+                of_others,
+                seconds: 5,
+                transfers: 7,
+                ..plan(Size::Normal)
+            }
+        }
+    }
+}
+
+impl Plan {
+    /// Where a setting is measured.
+    fn round_trips_of(&self, setting: Setting) -> &[Duration] {
+        if setting == OURS { &self.round_trips } else { &self.of_others }
     }
 }
 
@@ -199,7 +224,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
             // No loss while the mobile attaches.
             bed.set_line(Conditions::NONE)?;
             let nodes = bed.start_nodes((&setting.parameters(), Processes::Four), &stop)?;
-            for round_trip in &plan.round_trips {
+            for round_trip in plan.round_trips_of(*setting) {
                 for loss in &plan.losses {
                     if options.progress {
                         let (ms, name) = (round_trip.as_secs_f64() * 1e3, setting.name());
@@ -254,7 +279,8 @@ fn measure(
     order.retain(|through| is_first || *through == Through::Gprs(Mode::Acknowledged));
     let len = order.len();
     order.rotate_left(round as usize % len);
-    let controls: &[&'static str] = if is_first { &[CUBIC, BBR] } else { &[CUBIC] };
+    let has_bbr = is_first && plan.with_bbr.contains(&round_trip);
+    let controls: &[&'static str] = if has_bbr { &[CUBIC, BBR] } else { &[CUBIC] };
     for congestion in controls {
         for through in &order {
             let has_setting = *through == Through::Gprs(Mode::Acknowledged);
@@ -322,4 +348,22 @@ fn cell(of: &Measured) -> Cell {
         metrics.push(("transfer_s".to_owned(), of.transfer_s.json()));
     }
     Cell::new(axis, metrics)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_beside_the_default_is_measured_where_the_default_is() {
+        for size in [Size::Quick, Size::Normal, Size::Full] {
+            let plan = plan(size);
+            let beside = plan.with_bbr.iter().chain(&plan.of_others);
+            assert!(beside.clone().all(|trip| plan.round_trips.contains(trip)), "{plan:?}");
+            // What the paper states is of the shortest round trip.
+            let (trip, loss) = TRANSFER_AT;
+            assert!(plan.settings.iter().all(|of| plan.round_trips_of(*of).contains(&trip)), "{plan:?}");
+            assert!(plan.losses.contains(&loss) && plan.losses.contains(&0.0), "{plan:?}");
+        }
+    }
 }
