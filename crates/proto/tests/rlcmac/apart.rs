@@ -302,7 +302,7 @@ fn each_uplink_block_of_a_timeslot_is_given_where_that_is_asked_for() {
     assert_eq!(world.network.0.counts().faults.unreadable, 0);
     // The mobiles stand still for a minute.
     let before = world.blocks_up.len();
-    world.now = world.now + Duration::from_secs(60);
+    world.now += Duration::from_secs(60);
     let here = world.here();
     world.mobiles.1.now = here;
     world.mobiles.0.run(&mut world.mobiles.1.context());
