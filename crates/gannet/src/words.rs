@@ -378,6 +378,9 @@ const OF_MS: (&[Example], &[Reason]) = (
         ("bearer radio um", "the same"),
         ("bearer radio um A.B.C.D A.B.C.D", "the same"),
         ("no bearer radio um", "the same"),
+        ("bearer radio multislot-class <1-12>", "the same"),
+        ("bearer radio empty-blocks timeslot <0-7>", "the same"),
+        ("no bearer radio empty-blocks", "the same"),
         ("no bearer ethernet DEVICE", "the same"),
         ("no bearer udp (A.B.C.D|X:X::X:X) <1-65535>", "the same"),
         ("bearer key id <0-4294967295> key HEX", "the same"),
@@ -400,6 +403,15 @@ fn every_word_of_a_bearer_has_an_effect() {
         })
     };
     const KEY: &str = "id 7 key 00112233445566778899aabbccddeeff";
+    let radio = format!("{base} bearer radio um\n");
+    for (line, taken_back) in [
+        ("bearer radio multislot-class 8", "bearer radio multislot-class 6"),
+        ("bearer radio empty-blocks timeslot 7", "no bearer radio empty-blocks"),
+    ] {
+        let with = format!("{radio} {line}\n");
+        assert!(made(&with).is_some() && made(&with) != made(&radio), "{line}");
+        assert_eq!(made(&format!("{with} {taken_back}\n")), made(&radio), "{taken_back}");
+    }
     for (line, taken_back) in [
         ("bearer ethernet b".to_owned(), "no bearer ethernet b"),
         ("bearer udp 192.0.2.1 9".to_owned(), "no bearer udp 192.0.2.1 9"),

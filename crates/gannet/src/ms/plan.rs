@@ -16,7 +16,9 @@ use gannet_proto::rlcmac::bearer::{RadioBearer, RadioConfig};
 use gannet_proto::several::{Part, Several};
 use gannet_proto::sm::ms::WantedSecondary;
 use gannet_wire::id::{Nsapi, Sapi};
-use gannet_wire::l3::ie::{Apn, BitRate, PdpAddress, QosProfile, QosR99, ReliabilityClass};
+use gannet_wire::l3::ie::{
+    Apn, BitRate, MsRadioAccessCapability, PdpAddress, QosProfile, QosR99, ReliabilityClass,
+};
 
 /// From one report of a link to the next.
 const REPORTS: Duration = Duration::from_secs(1);
@@ -97,9 +99,13 @@ fn radio(config: &OpsConfig, link: &Link) -> RadioConfig {
     };
     RadioConfig {
         mobiles: config.fleet.mobiles.count,
-        mobile: gannet_proto::rlcmac::mobile::MobileConfig::default(),
+        mobile: gannet_proto::rlcmac::mobile::MobileConfig {
+            multislot_class: config.radio.multislot_class,
+            ..Default::default()
+        },
         link: gannet_proto::rlcmac::channel::Link::perfect(),
         uplink: Peer::Udp(links::um_address(groups.uplink)),
+        empty_on: config.radio.empty_on,
     }
 }
 
@@ -188,6 +194,9 @@ pub fn plan(config: &OpsConfig) -> Result<Plan, String> {
     ms.delivery = NPduDelivery::Devices;
     ms.bearer_selects = cells.is_none();
     let bearer = cells.is_none().then(|| BearerPlan::new(config));
+    if bearer.as_ref().is_some_and(|bearer| bearer.radio.is_some()) {
+        ms.gmm.radio_access_capability = MsRadioAccessCapability::typical(config.radio.multislot_class);
+    }
     let contexts = config.contexts.iter().map(|context| self::context(config, context, &ms));
     Ok(Plan { contexts: contexts.collect::<Result<_, _>>()?, ms, cells, bearer })
 }

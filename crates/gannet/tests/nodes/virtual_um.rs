@@ -1,14 +1,27 @@
 //! Mobiles on a virtual Um: RLC/MAC between processes, alone and beside Ethernet.
 
-use crate::common::{GANNET, Node, file, gannet, wait_for};
+use crate::common::{GANNET, Node, file, gannet, repository, wait_for};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir, tshark};
+use std::collections::BTreeSet;
 
 const NEEDS: &[Need] = &[Need::NetAdmin, Need::Tshark, Need::Program("curl")];
 
 /// All of them.
-pub const CASES: &[Case] =
-    &[("a_download_goes_on_between_ethernet_and_the_radio", NEEDS, ethernet_and_radio)];
+pub const CASES: &[Case] = &[
+    ("a_download_goes_on_between_ethernet_and_the_radio", NEEDS, ethernet_and_radio),
+    ("a_mobile_attaches_pings_and_downloads_by_osmo_bts_virtual_and_osmo_pcu", OSMOCOM, by_osmocom),
+];
+
+const OSMOCOM: &[Need] = &[
+    Need::NetAdmin,
+    Need::Tshark,
+    Need::Program("curl"),
+    Need::Program("ping"),
+    Need::Program("osmo-bsc"),
+    Need::Program("osmo-bts-virtual"),
+    Need::Program("osmo-pcu"),
+];
 
 const HOST: &str = "198.51.100.1";
 
@@ -124,4 +137,56 @@ fn ethernet_and_radio() {
         assert_eq!(of("gsmtap && _ws.malformed"), tshark::Rows::new());
         assert!(of(&format!("{filter} && gsm_rlcmac")).len() > 100, "RLC/MAC in {capture}");
     }
+}
+
+/// Osmocom's BSS, SGSN and GGSN in one namespace with the mobile, whose device is in another; the files of the manual.
+fn by_osmocom() {
+    let directory = TempDir::new("gannet-osmo-um");
+    let (core, phone) = (Netns::new("osmo-um-core"), Netns::new("osmo-um-phone"));
+    core.ip(&["link", "set", "lo", "multicast", "on"]);
+    core.ip(&["route", "add", "224.0.0.0/4", "dev", "lo"]);
+    let example = |name: &str| {
+        let path = repository().join(format!("docs/examples/{name}.cfg"));
+        std::fs::read_to_string(path).unwrap()
+    };
+    let _network = network(&directory, &core);
+    let socket = directory.path().join("ms.sock").display().to_string();
+    let text = example("ms-um")
+        .replace("\nms\n", &format!("\nms\n ctl socket {socket}\n"))
+        .replace("netns phone", &format!("netns {}", phone.name()));
+    let mut ms = own(&directory, &core, "ms", &text);
+    // The mobile listens before there is a cell: each burst of it is one that the cell must take for what it is.
+    let bss = ["osmo-bsc", "osmo-bts-virtual", "osmo-pcu"].map(|program| {
+        let config = file(&directory, &format!("{program}.cfg"), &example(program));
+        let mut command = core.command(program);
+        command.args(["-c", &config]).current_dir(directory.path());
+        Node::spawn(&directory, "", command, program)
+    });
+    let devices = || {
+        let output = gannet(&["ms", "ctl", "--socket", &socket, "--json", "devices"]);
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).ok()
+    };
+    wait_for("the device", || devices()?[0]["ipv4"].as_str().map(drop));
+    let printed = phone.run("ping", &["-n", "-c", "3", "-i", "2", "-W", "30", HOST]);
+    assert!(printed.contains("3 received"), "{printed}");
+    let mut serve = core.command(GANNET);
+    serve.args(["lab", "serve", "--bind", &format!("{HOST}:8000"), "--octets", "20000"]);
+    let _host = Node::spawn(&directory, "", serve, "serve");
+    let url = format!("http://{HOST}:8000/");
+    let fetch = |netns: &Netns, name: &str| {
+        let into = directory.path().join(name);
+        let status = netns.command("curl").args(["-sS", "-o"]).arg(&into).arg(&url).status().unwrap();
+        status.success().then(|| std::fs::read(into).unwrap())
+    };
+    let sent = wait_for("the host", || fetch(&core, "sent"));
+    assert!(fetch(&phone, "came") == Some(sent), "other octets came than were sent: {}", ms.log());
+    ms.signal("TERM");
+    assert!(ms.wait().success(), "{}", ms.log());
+    drop(bss);
+    let capture = directory.path().join("ms.pcapng").display().to_string();
+    let of = |filter: &str, field: &str| tshark::dissect_file(&capture, &["-Y", filter], &[field]);
+    // What came in CS-4 came on four timeslots.
+    let data = of("gsmtap.uplink == 0 && gsm_rlcmac && frame.len > 96", "gsmtap.ts");
+    let slots: BTreeSet<String> = data.concat().into_iter().collect();
+    assert_eq!(slots.into_iter().collect::<Vec<_>>().join(" "), "4 5 6 7");
 }

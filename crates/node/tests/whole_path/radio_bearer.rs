@@ -63,7 +63,8 @@ impl RadioCell {
 
 /// The radio behind another bearer with so many links and cells.
 pub fn beside(mobiles: u32, (links, cells): (u16, u16)) -> impl FnOnce(Box<dyn Bearer>) -> Box<dyn Bearer> {
-    let radio = RadioConfig { mobiles, mobile: MobileConfig::default(), link: Link::perfect(), uplink: UP };
+    let (mobile, link) = (MobileConfig::default(), Link::perfect());
+    let radio = RadioConfig { mobiles, mobile, link, uplink: UP, empty_on: None };
     let radio: Box<dyn Bearer> = Box::new(RadioBearer::new(&radio));
     move |first| {
         let parts = vec![Part { bearer: first, links, cells }, Part { bearer: radio, links: 1, cells: 0 }];

@@ -50,10 +50,27 @@ pub struct MsConfig {
     pub known_cells: Vec<CellId>,
     /// When to change the access point.
     pub hysteresis: Hysteresis,
+    /// The mobiles on the radio.
+    pub radio: RadioOfMobiles,
     /// The contexts of every mobile, in their order in the file.
     pub contexts: Vec<ContextConfig>,
     /// The socket for `gannet ms ctl`.
     pub ctl: CtlConfig,
+}
+
+/// Mobiles with the radio as a bearer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RadioOfMobiles {
+    /// Their multislot class, 1 to 12 (05.02 annex B [45.002]).
+    pub multislot_class: u8,
+    /// The timeslot on which uplink blocks that no mobile sends go as empty ones.
+    pub empty_on: Option<u8>,
+}
+
+impl Default for RadioOfMobiles {
+    fn default() -> Self {
+        Self { multislot_class: 6, empty_on: None }
+    }
 }
 
 /// When to change the access point.

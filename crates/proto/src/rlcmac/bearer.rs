@@ -36,6 +36,8 @@ pub struct RadioConfig {
     pub link: Link,
     /// Where their transmissions go.
     pub uplink: Peer,
+    /// The timeslot on which uplink blocks that no mobile sends go as empty ones; `None` where the cell needs none.
+    pub empty_on: Option<u8>,
 }
 
 gannet_machine::timer_names! {
@@ -67,6 +69,8 @@ impl Cell {
 #[derive(Debug)]
 pub struct RadioBearer {
     side: MobileSide,
+    /// Where empty blocks go while the mobiles are in a cell.
+    empty_on: Option<u8>,
     uplink: Peer,
     mobiles: u32,
     /// The TLLI of each mobile.
@@ -86,6 +90,7 @@ impl RadioBearer {
     pub fn new(config: &RadioConfig) -> Self {
         Self {
             side: MobileSide::new(config.mobiles, config.mobile, &config.link),
+            empty_on: config.empty_on,
             uplink: config.uplink,
             mobiles: config.mobiles,
             tllis: vec![Tlli::UNASSIGNED; config.mobiles as usize],
@@ -171,6 +176,7 @@ impl RadioBearer {
         let (arfcn, level) = (cell.arfcn, cell.level_dbm);
         self.serving = Some(place);
         self.side.tune(arfcn, options);
+        self.side.give_empty_blocks(self.empty_on);
         for mobile in 0..self.mobiles {
             out.push(Output::Indication(Indication::Up { mobile, cell: place }));
         }
@@ -191,6 +197,7 @@ impl RadioBearer {
             Some(place) if self.serving != Some(place) => self.camp(place, out),
             None if self.serving.is_some() => {
                 self.serving = None;
+                self.side.give_empty_blocks(None);
                 for mobile in 0..self.mobiles {
                     out.push(Output::Indication(Indication::Down { mobile }));
                 }

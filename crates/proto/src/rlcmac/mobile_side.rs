@@ -79,6 +79,8 @@ pub struct MobileSide {
     heard: Vec<Heard>,
     /// The first period of which nothing was sent yet.
     period: u64,
+    /// Where a block that no mobile sends is given as an empty one.
+    empty_on: Option<u8>,
     sent: VecDeque<Frame>,
     for_mobiles: VecDeque<ForMobile>,
     counts: SideCounts,
@@ -98,6 +100,7 @@ impl MobileSide {
             clock: AirClock::default(),
             heard: Vec::new(),
             period: 0,
+            empty_on: None,
             sent: VecDeque::new(),
             for_mobiles: VecDeque::new(),
             counts: SideCounts::default(),
@@ -109,6 +112,12 @@ impl MobileSide {
         (self.arfcn, self.options) = (arfcn, options);
         self.clock = AirClock::default();
         self.begin_anew();
+    }
+
+    /// On this timeslot, each uplink block that no mobile sends is given as an empty one from now on. A BTS that learns of the
+    /// uplink by what arrives has the time by that.
+    pub const fn give_empty_blocks(&mut self, slot: Option<u8>) {
+        self.empty_on = slot;
     }
 
     fn begin_anew(&mut self) {
@@ -183,6 +192,7 @@ impl MobileSide {
             self.counts.restarts += 1;
             self.begin_anew();
             let there = frame_start(frame);
+            self.period = BlockPeriod::at_or_after(there).0;
             // What waits is sent now that there is a cell.
             self.mobiles.iter_mut().for_each(|mobile| mobile.mac.suspend(there, false));
         }
@@ -216,12 +226,13 @@ impl MobileSide {
     fn next(&self) -> Option<Instant> {
         let heard = self.heard.iter().map(|heard| heard.ends);
         let timers = self.mobiles.iter().filter_map(|mobile| mobile.mac.next_due());
-        let period = self.is_on_pdch().then(|| BlockPeriod(self.period).start());
+        let period = self.has_periods().then(|| BlockPeriod(self.period).start());
         heard.chain(timers).chain(period).min()
     }
 
-    fn is_on_pdch(&self) -> bool {
-        self.mobiles.iter().any(|mobile| mobile.mac.slots() != 0)
+    /// Something is to be done when a block period begins.
+    fn has_periods(&self) -> bool {
+        self.empty_on.is_some() || self.mobiles.iter().any(|mobile| mobile.mac.slots() != 0)
     }
 
     /// Does all that happens until now.
@@ -243,7 +254,7 @@ impl MobileSide {
         }
         // Whoever comes to a PDCH now begins with the period that begins next.
         self.period = self.period.max(BlockPeriod::at_or_after(now).0);
-        if self.is_on_pdch() && BlockPeriod(self.period).start() <= now {
+        if self.has_periods() && BlockPeriod(self.period).start() <= now {
             self.transmit(cx, now);
         }
         for mobile in &mut self.mobiles {
@@ -257,6 +268,7 @@ impl MobileSide {
     fn transmit(&mut self, cx: &mut Context<'_>, now: Instant) {
         let period = self.period;
         self.period += 1;
+        let mut used = 0_u8;
         for mobile in &mut self.mobiles {
             let slots = mobile.mac.slots();
             for slot in (0..8).filter(|slot| slots >> slot & 1 == 1) {
@@ -265,9 +277,17 @@ impl MobileSide {
                     self.counts.unreadable += 1;
                     continue;
                 };
+                used |= 1 << slot;
                 let frame = BlockPeriod(period).first_frame();
                 send(cx, (self.arfcn, Logical::Packet, slot, frame), &octets, &mut self.sent);
             }
+        }
+        let empty = self.empty_on.filter(|slot| used >> slot & 1 == 0);
+        // After a pause the empty blocks of all that time are of no use.
+        let is_over = self.clock.at(cx.now).is_some_and(|there| BlockPeriod(period).end() < there);
+        if let Some(slot) = empty.filter(|_| !is_over) {
+            let frame = BlockPeriod(period).first_frame();
+            send(cx, (self.arfcn, Logical::Packet, slot, frame), &[], &mut self.sent);
         }
     }
 

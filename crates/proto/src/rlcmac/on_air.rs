@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The frame number is that of the first frame of the block, or of the burst. A transmission is sent when it begins, so that
-//! it is there before it ends.
+//! it is there before it ends. A PDTCH without octets is a block that no mobile sends: who receives it knows that it has gone by.
 
 use super::multiframe::HYPERFRAME;
 use gannet_machine::frame::{Frame, FramePool};
@@ -55,7 +55,7 @@ pub struct Transmission<'a> {
 }
 
 impl<'a> Transmission<'a> {
-    /// Reads a transmission; `None` for one of a channel that packet access does not use.
+    /// Reads a transmission; `None` for one of a channel that packet access does not use, and for an empty block.
     ///
     /// # Errors
     /// What is no GSMTAP header of Um, and a frame number or length that cannot be.
@@ -75,6 +75,9 @@ impl<'a> Transmission<'a> {
             return Err(DecodeError::new("frame number", 8, DecodeErrorKind::BadValue(header.frame_number)));
         }
         let body = octets.get(at..).unwrap_or_default();
+        if body.is_empty() && channel == Logical::Packet {
+            return Ok(None);
+        }
         if header.timeslot > 7 || body.is_empty() || body.len() > BLOCK_MAX {
             return Err(DecodeError::new("block", at, DecodeErrorKind::BadLength(body.len())));
         }
@@ -157,7 +160,9 @@ mod tests {
             };
             let datagram = [&sent.header()[..], sent.octets].concat();
             assert_eq!(Transmission::parse(&datagram), Ok(Some(sent)));
-            assert!((0..HEADER_LEN + 1).all(|len| Transmission::parse(&datagram[..len]).is_err()));
+            assert!((0..HEADER_LEN).all(|len| Transmission::parse(&datagram[..len]).is_err()));
+            let empty = Transmission::parse(&datagram[..HEADER_LEN]);
+            assert_eq!(empty.ok(), (channel == Logical::Packet).then_some(None));
             let mut other = datagram.clone();
             other[8..12].copy_from_slice(&HYPERFRAME.to_be_bytes());
             assert!(Transmission::parse(&other).is_err(), "no frame has that number");

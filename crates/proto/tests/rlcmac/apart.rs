@@ -11,9 +11,11 @@ use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
 use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::mobile::MobileConfig;
 use gannet_proto::rlcmac::mobile_side::MobileSide;
+use gannet_proto::rlcmac::multiframe::BlockPeriod;
 use gannet_proto::rlcmac::network::{Loss, Pcu};
 use gannet_proto::rlcmac::network_side::NetworkSide;
 use gannet_proto::rlcmac::on_air::{Logical, Transmission};
+use gannet_wire::gsmtap::{Channel, Header};
 use gannet_wire::id::{CellId, Plmn, Rai};
 use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::coding::CodingScheme;
@@ -69,6 +71,8 @@ struct World {
     came_down: Vec<(u32, Vec<u8>)>,
     confirmed: usize,
     lost: Vec<Loss>,
+    /// Uplink blocks that came: timeslot, frame number, and whether there is something in it.
+    blocks_up: Vec<(u8, u32, bool)>,
 }
 
 impl World {
@@ -95,6 +99,7 @@ impl World {
             came_down: Vec::new(),
             confirmed: 0,
             lost: Vec::new(),
+            blocks_up: Vec::new(),
         }
     }
 
@@ -109,7 +114,13 @@ impl World {
         around.now = self.now;
         while self.up.front().is_some_and(|(at, _)| *at <= self.now) {
             let (_, datagram) = self.up.pop_front().unwrap();
-            network.hear(self.now, &Transmission::parse(&datagram).unwrap().unwrap());
+            let (header, begins) = Header::parse(&datagram).unwrap();
+            if Channel::from_octet(header.sub_type) == Channel::Pdtch {
+                self.blocks_up.push((header.timeslot, header.frame_number, datagram.len() > begins));
+            }
+            if let Some(heard) = Transmission::parse(&datagram).unwrap() {
+                network.hear(self.now, &heard);
+            }
         }
         network.run(&mut around.context());
         let (least, most) = self.delay;
@@ -273,6 +284,40 @@ fn in_random_worlds_nothing_comes_but_what_was_sent() {
         assert_eq!(world.confirmed + world.lost.len(), 40, "seed {seed}");
         assert_eq!(world.network.1.frames.free(), FRAMES, "seed {seed}");
     }
+}
+
+/// Each uplink block of the timeslot is a mobile's or an empty one, with which nothing happens. After a pause of the mobiles, blocks
+/// of that time are not made up.
+#[test]
+fn each_uplink_block_of_a_timeslot_is_given_where_that_is_asked_for() {
+    let mut world = World::new(&Plan::default());
+    world.camp();
+    world.up(0, &octets(1, 1000));
+    world.pass(Duration::from_secs(3));
+    let &[(slot, ..), ..] = &world.blocks_up[..] else { panic!("nothing was sent") };
+    assert!(world.blocks_up.iter().all(|(on, _, is_full)| *on == slot && *is_full));
+    world.blocks_up.clear();
+    world.mobiles.0.give_empty_blocks(Some(slot));
+    world.up(0, &octets(2, 1000));
+    world.pass(Duration::from_secs(3));
+    assert_eq!(world.came_up, [octets(1, 1000), octets(2, 1000)]);
+    let next = |number: u32| BlockPeriod(0).next_with_frame(number).unwrap().after(1).frame_number();
+    let up = &world.blocks_up;
+    assert!(up.windows(2).all(|pair| pair[1].1 == next(pair[0].1)), "{up:?}");
+    let full = up.iter().filter(|(on, _, is_full)| *on == slot && *is_full).count();
+    assert!(full > 30 && (149..152).contains(&up.len()), "{full} of {}", up.len());
+    assert_eq!(world.network.0.counts().faults.unreadable, 0);
+    // The mobiles stand still for a minute.
+    let before = world.blocks_up.len();
+    world.now += Duration::from_secs(60);
+    let here = world.here();
+    world.mobiles.1.now = here;
+    world.mobiles.0.run(&mut world.mobiles.1.context());
+    let made: Vec<_> = core::iter::from_fn(|| world.mobiles.0.pop_sent()).collect();
+    assert!(made.len() <= 1, "{} made up", made.len());
+    world.mobiles.0.give_empty_blocks(None);
+    world.pass(Duration::from_secs(1));
+    assert_eq!(world.blocks_up.len(), before);
 }
 
 /// The cell begins to count its frames anew, as one that was started again: what waits is sent in it.

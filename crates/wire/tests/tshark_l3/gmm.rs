@@ -43,7 +43,7 @@ pub fn attach() {
                 },
                 identity: MobileIdentity::Imsi("262423203000056".parse().unwrap()),
                 old_rai: rai(),
-                ms_radio_access_capability: MsRadioAccessCapability(vec![0x13, 0x42, 0x23, 0x57, 0x2b, 0xf7]),
+                ms_radio_access_capability: MsRadioAccessCapability::typical(11),
                 old_ptmsi_signature: Some(PTmsiSignature(0x0012_3456)),
                 requested_ready_timer: Some(GprsTimer::from_seconds(44)),
                 tmsi_status: Some(TmsiStatus::Available),
@@ -71,6 +71,8 @@ pub fn attach() {
                 ("gsm_a.gm.gmm.gprs_timer_value", "22"),
                 ("gsm_a.gm.gmm.gprs_timer_unit", "0"),
                 ("gsm_a.gm.gmm.tmsi_flag", "1"),
+                ("gsm_a.gm.gmm.rac.gprs_multi_slot_class", "11"),
+                ("gsm_a.gm.gmm.rac.gprs_ext_dyn_alloc_cap", "0"),
             ],
         ),
         gmm(

@@ -1,6 +1,6 @@
 //! The commands of a mobile station as a whole, and how its configuration is written.
 
-use super::{ContextConfig, CtlConfig, Hysteresis, MobileStation, MsConfig, contexts};
+use super::{ContextConfig, CtlConfig, Hysteresis, MobileStation, MsConfig, RadioOfMobiles, contexts};
 use crate::config::bearers::Link;
 use crate::config::{ConfigText, bearers, busy_poll, cells, fleet};
 use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
@@ -20,6 +20,13 @@ pub(super) fn write(config: &MsConfig, text: &mut ConfigText) {
             text.line(format_args!("ctl group {group}"));
         }
         bearers::write(&config.bearers, text);
+        let RadioOfMobiles { multislot_class, empty_on } = config.radio;
+        if multislot_class != RadioOfMobiles::default().multislot_class {
+            text.line(format_args!("bearer radio multislot-class {multislot_class}"));
+        }
+        if let Some(slot) = empty_on {
+            text.line(format_args!("bearer radio empty-blocks timeslot {slot}"));
+        }
         for CellId { rai: Rai { plmn, lac, rac }, ci } in &config.known_cells {
             let plmn = plmn.to_string().replace('-', " ");
             text.line(format_args!("cell {plmn} {lac} {rac} {ci}"));
@@ -95,6 +102,24 @@ fn install_radio(grammar: &mut Grammar<MobileStation>) {
     });
     set(grammar, "no bearer radio um", &format!("Take back\n{help}"), |edit| {
         edit.config.bearers.links.retain(|link| !matches!(link, Link::Radio(_)));
+        Ok(())
+    });
+    let radio = "Links by which mobiles and access points reach each other\nThe radio";
+    let help = format!("{radio}\nMultislot class of the mobiles\nNumber of the class; 6 is the default");
+    set(grammar, "bearer radio multislot-class <1-12>", &help, |edit| {
+        edit.config.radio.multislot_class = edit.args.value(0)?;
+        Ok(())
+    });
+    let help = format!(
+        "{radio}\nEach uplink block that no mobile sends goes as an empty one: osmo-bts-virtual has the time by them"
+    );
+    let slot = format!("{help}\nOn a timeslot that is a PDCH of the cell\nNumber of the timeslot");
+    set(grammar, "bearer radio empty-blocks timeslot <0-7>", &slot, |edit| {
+        edit.config.radio.empty_on = Some(edit.args.value(0)?);
+        Ok(())
+    });
+    set(grammar, "no bearer radio empty-blocks", &format!("Take back\n{help}"), |edit| {
+        edit.config.radio.empty_on = None;
         Ok(())
     });
 }

@@ -73,9 +73,7 @@ impl Default for GmmMsConfig {
     fn default() -> Self {
         Self {
             network_capability: MsNetworkCapability::typical(),
-            // An R99 mobile for GSM 900 of class 4 (2 W), A5/1 and A5/3, GPRS multislot class 1 and no EGPRS, 34 bits
-            // of CSN.1 (clause 10.5.5.12a).
-            radio_access_capability: MsRadioAccessCapability(vec![0x14, 0x53, 0x42, 0x28, 0x40, 0x40]),
+            radio_access_capability: MsRadioAccessCapability::typical(1),
             drx: DrxParameter::default(),
             requested_ready_timer: None,
             retry: Duration::from_secs(15),

@@ -98,6 +98,17 @@ impl Element for MsNetworkCapability {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MsRadioAccessCapability(pub Vec<u8>);
 
+impl MsRadioAccessCapability {
+    /// That of an R99 mobile for GSM 900 of class 4 (2 W) with A5/1 and A5/3, of this GPRS multislot class, 1 to 29, and without
+    /// EGPRS: 34 bits of CSN.1.
+    #[must_use]
+    pub fn typical(multislot_class: u8) -> Self {
+        // The class begins with the third bit of its octet from the end.
+        let (high, low) = (multislot_class >> 2 & 7, (multislot_class & 3) << 6);
+        Self(vec![0x14, 0x53, 0x42, 0x28 | high, low, 0x40])
+    }
+}
+
 impl Element for MsRadioAccessCapability {
     const NAME: &'static str = "MS Radio Access Capability";
 
