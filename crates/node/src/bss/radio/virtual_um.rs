@@ -5,8 +5,8 @@
 //! changes has two of them for a time: the one that was used longest ago gives way. Downlink an LL-PDU has arrived when RLC
 //! has acknowledged it; the mobile has it, and nobody here.
 
-use super::rlcmac::{RlcMacConfig, Weights, carried, loss_cause, pending};
-use super::{Amount, Claim, Indication, Page, Paging, Pending, Radio, RadioConfig, Way};
+use super::rlcmac::{RlcMacConfig, Weights, carried, channels, loss_cause, pending};
+use super::{Amount, Channels, Claim, Indication, Page, Paging, Pending, Radio, RadioConfig, Way};
 use foldhash::fast::FixedState;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
@@ -226,6 +226,17 @@ impl Radio for VirtualUm {
             let network = NetworkConfig { queue_octets: config.queue_octets, ..*state.pcu().config() };
             state.pcu_mut().reconfigure(network);
         }
+    }
+
+    fn hold_channels(&mut self, now: Instant, cell: u32, timeslots: u8) -> bool {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return false };
+        state.pcu_mut().hold_channels(now, timeslots);
+        state.touched(now);
+        true
+    }
+
+    fn channels(&self, cell: u32) -> Option<Channels> {
+        Some(channels(self.cells.get(cell as usize)?.pcu()))
     }
 
     fn has_mobiles(&self) -> bool {
