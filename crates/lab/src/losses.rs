@@ -41,7 +41,7 @@ pub const fn place(drop: Drop) -> Place {
         D::RtDeviceQueue | D::DemuxUnknownTlli | D::NsBlocked | D::SndcpUnknownNsapi | D::GtpNoPath | D::GtpNoHeadroom | D::GtpOwnAddress
         | D::GtpToMobile | D::GgsnToGtp | D::GgsnSourceAddress | D::DemuxForeignSource | D::GgsnLinkLocal | D::GgsnNotIp | D::GgsnNoContext | D::GgsnAwaitsContext
         | D::GgsnNotificationLimited | D::GgsnNoFilter | D::GgsnToMobile | D::GgsnHopLimit | D::GgsnOverRate | D::GgsnContextGone | D::BssFlushed | D::BssUnknownMobile
-        | D::SgsnOtherRoutingArea | D::BssOverrun | D::BssLifetime | D::BssContactLost | D::BssRadioLoss | D::BssCellDown | D::MsOtherCell
+        | D::SgsnOtherRoutingArea | D::BssOverrun | D::BssLifetime | D::BssPreempted | D::BssContactLost | D::BssRadioLoss | D::BssCellDown | D::MsOtherCell
         | D::MsNoCell | D::MsOverMtu | D::MsUnconfirmedFull | D::MsRadioFull | D::MsRadioContact | D::MsNoContext | D::MsOtherAddressType | D::MsUpdating | D::MsSuspended
         | D::EdgeUnknownStream | D::EdgeOverRate | D::EdgeShareTaken | D::EdgeSharedFull | D::EdgeMalformed
         | D::EdgeRefused | D::EdgeHeldFull | D::EdgeNoNeighbour | D::EdgeNotFragmented

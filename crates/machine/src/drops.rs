@@ -347,6 +347,7 @@ drops! {
     BssLifetime: "bss_lifetime", "08.18 clause 11.3.25", "the lifetime of the LL-PDU ran out in the BSS";
     BssRadioLoss: "bss_radio_loss", "configuration", "the emulated radio lost the LL-PDU, as it was told to";
     BssContactLost: "bss_contact_lost", "08.18 clause 8.3", "the mobile had left the cell when its LL-PDU was sent there";
+    BssPreempted: "bss_preempted", "configuration", "calls had taken all PDCHs of the cell, and the LL-PDU was not held";
     BssPagedNowhere: "bss_paged_nowhere", "08.18 clause 7.1", "a mobile was to be paged in an area that has no cell in service";
     BssOverload: "bss_overload", "48.018 clause 10.4", "a mobile that is not attached sent while the SGSN was overloaded";
     BssCellDown: "bss_cell_down", "08.18 clause 8.3", "a mobile sent in a cell whose BVC is out of service";

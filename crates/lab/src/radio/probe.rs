@@ -3,8 +3,8 @@
 use gannet_machine::Context;
 use gannet_machine::time::Instant;
 use gannet_node::bss::radio::{
-    Amount, CellDrain, Claim, Drain, Indication, LossCause, Page, Paging, Pending, Radio, RadioConfig,
-    RlcMacRadio, Way,
+    Amount, CellDrain, Channels, Claim, Drain, Indication, LossCause, Page, Paging, Pending, Radio,
+    RadioConfig, RlcMacRadio, Way,
 };
 use gannet_proto::rlcmac::air::AirCounts;
 use gannet_proto::rlcmac::conservation::faults;
@@ -34,6 +34,8 @@ pub struct Ledger {
     pub air: u64,
     /// Lost with the contact to their mobile.
     pub contact: u64,
+    /// Discarded as calls had all PDCHs.
+    pub preempted: u64,
     /// Taken out again by the base station.
     pub taken_out: u64,
 }
@@ -42,14 +44,14 @@ impl Ledger {
     /// LL-PDUs that are neither delivered nor lost under a name: those that are in the radio now.
     #[must_use]
     pub const fn inside(&self) -> u64 {
-        let gone = self.arrived + self.lifetime + self.air + self.contact + self.taken_out;
+        let gone = self.arrived + self.lifetime + self.air + self.contact + self.preempted + self.taken_out;
         self.taken.saturating_sub(gone)
     }
 
     /// True where more came out than went in.
     #[must_use]
     pub const fn is_overdrawn(&self) -> bool {
-        self.arrived + self.lifetime + self.air + self.contact + self.taken_out > self.taken
+        self.arrived + self.lifetime + self.air + self.contact + self.preempted + self.taken_out > self.taken
     }
 }
 
@@ -226,6 +228,7 @@ impl Radio for Probed {
             Indication::Lost { cause: LossCause::Lifetime, .. } => ledger.lifetime += 1,
             Indication::Lost { cause: LossCause::Air, .. } => ledger.air += 1,
             Indication::Lost { cause: LossCause::Contact, .. } => ledger.contact += 1,
+            Indication::Lost { cause: LossCause::Preempted, .. } => ledger.preempted += 1,
         }
         indication
     }
@@ -290,6 +293,14 @@ impl Radio for Probed {
 
     fn set_suspended(&mut self, now: Instant, mobile: u32, on: bool) {
         self.0.borrow_mut().radio.set_suspended(now, mobile, on);
+    }
+
+    fn hold_channels(&mut self, now: Instant, cell: u32, timeslots: u8) -> bool {
+        self.0.borrow_mut().radio.hold_channels(now, cell, timeslots)
+    }
+
+    fn channels(&self, cell: u32) -> Option<Channels> {
+        self.0.borrow().radio.channels(cell)
     }
 
     fn reconfigure(&mut self, now: Instant, cell: u32, way: Way, config: RadioConfig) {

@@ -1,6 +1,7 @@
 //! What a BSS is told.
 
 use super::Owner;
+use super::calls::CallPlan;
 use super::radio::{RadioConfig, RlcMacConfig, VirtualUmConfig};
 use core::fmt;
 use core::net::SocketAddr;
@@ -108,6 +109,8 @@ pub struct Config {
     pub rlcmac: Option<RlcMacConfig>,
     /// The same with mobiles that are elsewhere; then `rlcmac` does not count.
     pub virtual_um: Option<VirtualUmConfig>,
+    /// Calls that share the PDCHs of each cell, and go before GPRS. They need a radio with RLC/MAC.
+    pub calls: Option<CallPlan>,
 }
 
 impl Config {
@@ -132,6 +135,7 @@ impl Config {
             pdus_max: 4096,
             loss_percent: 0,
             rlcmac: None,
+            calls: None,
             virtual_um: None,
         }
     }
@@ -168,6 +172,8 @@ pub enum ConfigError {
     Ns(NsError),
     /// A cell or its BVC is there twice, its BVCI is below 2, or there are too many.
     Cell(CellId),
+    /// Calls take timeslots, and the radio has none.
+    Calls,
     /// The timers of RLC/MAC are such as a cell cannot broadcast.
     CellOptions,
 }
@@ -176,6 +182,7 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ns(error) => write!(f, "{error}"),
+            Self::Calls => f.write_str("calls take timeslots: only a radio with RLC/MAC has any"),
             Self::CellOptions => f.write_str("a cell cannot broadcast these timers of RLC/MAC"),
             Self::Cell(cell) => write!(f, "cell {cell}: its name or BVC is taken or out of range"),
         }

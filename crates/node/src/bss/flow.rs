@@ -15,6 +15,7 @@
 //! * A mobile has values of its own, FLOW-CONTROL-MS, where these are a quarter away from the default of its cell. They are told again each T,
 //!   as the SGSN forgets them after Th. A mobile that has nothing to send for a while gets the default again.
 
+use super::channels::closes_cell;
 use super::radio::{Drain, RadioConfig, Way};
 use super::{Bss, CellTimer};
 use gannet_machine::Context;
@@ -61,7 +62,7 @@ const CELL_PERCENT: u64 = 10;
 const MOBILE_PERCENT: u64 = 25;
 
 const fn is_away(value: u64, from: u64, percent: u64) -> bool {
-    value.abs_diff(from).saturating_mul(100) >= from.saturating_mul(percent)
+    value != from && value.abs_diff(from).saturating_mul(100) >= from.saturating_mul(percent)
 }
 
 const fn differs(new: &Bucket, told: &Bucket, percent: u64) -> bool {
@@ -82,10 +83,23 @@ impl Bss {
             bmax_octets: bucket.bmax_octets.min(config.downlink.queue_octets / 2).max(BMAX_LEAST),
             ..bucket
         };
-        Some(BvcParameters {
-            bvc: room(bucket_of(drain.cell, time)),
-            default_ms: room(bucket_of(default_ms, time)),
-        })
+        let mut bvc = room(bucket_of(drain.cell, time));
+        if self.radio.channels(cell).is_some_and(|channels| closes_cell(&channels)) {
+            bvc.rate_bit_per_s = 0;
+        }
+        Some(BvcParameters { bvc, default_ms: room(bucket_of(default_ms, time)) })
+    }
+
+    /// The bucket of a mobile: as it is measured, or that of its cell's default.
+    pub(super) fn bucket_of_mobile(&self, now: Instant, cell: u32, mobile: u32) -> Option<Bucket> {
+        let default = self.flow_of(now, cell)?.default_ms;
+        let mut measured = None;
+        self.radio.measured_mobiles(now, cell, &mut |other, drain| {
+            if other == mobile && drain.rate_bit_per_s > 0 {
+                measured = Some(bucket_of(drain, self.config.bucket_time));
+            }
+        });
+        Some(measured.unwrap_or(default))
     }
 
     /// Tells the SGSN the values of a cell, and when it will be told again.
@@ -123,6 +137,7 @@ impl Bss {
         if again <= now || has_changed {
             self.send_flow_control(cx, cell);
         }
+        self.tell_closed_again(cx, cell);
         if self.tell_of_mobiles(cx, cell) {
             self.look_at_flow_again(now, cell, C);
         } else if again > now {
@@ -141,11 +156,11 @@ impl Bss {
         });
         let is_busy = self.radio.waiting(cell, Way::Downlink).frames > 0;
         let former = state.told.mobiles.keys().filter(|mobile| !measured.contains_key(mobile));
-        let over: Vec<u32> = former.copied().collect();
+        let over: Vec<u32> = former.copied().filter(|mobile| !state.shared.is_closed(*mobile)).collect();
         let mut tell = Vec::new();
         for (mobile, bucket) in &measured {
             let told = state.told.mobiles.get(mobile);
-            let is_due = told.is_none_or(|(_, at)| *at + C <= now);
+            let is_due = told.is_none_or(|(_, at)| *at + C <= now) && !state.shared.is_closed(*mobile);
             let is_new = differs(bucket, told.map_or(&default, |(told, _)| told), MOBILE_PERCENT);
             let is_old = told.is_some_and(|(_, at)| *at + interval <= now);
             if is_due && (is_new || is_old) {
@@ -174,6 +189,14 @@ impl Bss {
     pub(super) fn watch_flow(&mut self, now: Instant, cell: u32) {
         let next = self.cells.get(cell as usize).and_then(|state| state.told.next);
         if next.is_some_and(|next| next > now + C) && self.radio.drain(now, cell).is_some() {
+            self.look_at_flow_again(now, cell, C);
+        }
+    }
+
+    /// The drain of a cell has changed: it is looked at after C.
+    pub(super) fn look_at_flow_soon(&mut self, now: Instant, cell: u32) {
+        let next = self.cells.get(cell as usize).and_then(|state| state.told.next);
+        if next.is_none_or(|next| next > now + C) {
             self.look_at_flow_again(now, cell, C);
         }
     }

@@ -68,6 +68,7 @@ impl Bss {
         }
         if let Some(state) = self.cells.get_mut(cell as usize) {
             state.told = Told::default();
+            state.shared.begin_anew();
         }
         self.arm_cell(cx, cell);
     }
@@ -146,6 +147,7 @@ impl Bss {
         {
             self.radio.learn(cell, mobile, imsi, drx);
         }
+        self.open_mobile(cx, cell, mobile);
         if let Err(pdu) = self.radio.request(cx.now, cell, Way::Downlink, pdu, Claim::New) {
             cx.drop_of(Drop::BssOverrun, header.imsi);
             self.discarded(cx, cell, header.tlli, pdu.frame.len() as u64);
@@ -194,12 +196,16 @@ impl Bss {
         while let Some((mobile, page)) = self.radio.pop_paged(cell) {
             self.paged(cx, cell, mobile, page);
         }
+        self.look_at_channels(cx, cell);
     }
 
     fn downlink_lost(&mut self, cx: &mut Context<'_>, cell: u32, pdu: &Pending, cause: LossCause) {
         cx.drop(cause.drop(), None);
         if cause.is_discard() {
             self.discarded(cx, cell, pdu.tlli, pdu.frame.len() as u64);
+        }
+        if cause == LossCause::Preempted {
+            self.close_mobile(cx, cell, pdu.mobile);
         }
     }
 

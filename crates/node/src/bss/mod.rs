@@ -15,7 +15,9 @@
 
 pub mod access_point;
 pub mod away;
+pub mod calls;
 mod cell_change;
+mod channels;
 mod config;
 mod flow;
 mod gb;
@@ -29,6 +31,7 @@ mod uplink;
 pub use config::{CellConfig, Config, ConfigError, VcConfig, gb_port};
 
 use away::Away;
+use calls::CallCounts;
 use core::convert::Infallible;
 use core::fmt;
 use core::net::SocketAddr;
@@ -47,7 +50,7 @@ use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::Nsei;
 use gannet_wire::ns::IpElement;
 use mobiles::Mobiles;
-use radio::{Amount, EmulatedRadio, Radio, RadioConfig, RlcMacRadio, VirtualUm, Way};
+use radio::{Amount, Channels, EmulatedRadio, Radio, RadioConfig, RlcMacRadio, VirtualUm, Way};
 
 /// The emulated radio; a mobile is `Peer::Slot`.
 pub const UM: Port = Port(0);
@@ -67,6 +70,8 @@ gannet_machine::timer_names! {
         Uplink = "the uplink of a cell",
         /// FLOW-CONTROL-BVC of a cell.
         FlowControl = "T of FLOW-CONTROL-BVC",
+        /// Calls of a cell.
+        Calls = "calls of a cell",
         /// Mobiles that are between two cells.
         Away = "cell changes",
     }
@@ -81,6 +86,8 @@ gannet_machine::timer_names! {
         Uplink = "the uplink of a cell",
         /// T: the next FLOW-CONTROL-BVC (08.18 clause 8.2.3).
         FlowControl = "T of FLOW-CONTROL-BVC",
+        /// A call comes or ends.
+        Calls = "calls of a cell",
     }
 }
 
@@ -99,6 +106,7 @@ impl CellTimer {
             Self::Downlink => Owner::Downlink,
             Self::Uplink => Owner::Uplink,
             Self::FlowControl => Owner::FlowControl,
+            Self::Calls => Owner::Calls,
         };
         owner.key(cell, 0)
     }
@@ -179,6 +187,13 @@ pub enum Command {
     },
     /// Look at the air of all cells from now on, or no longer. Only a radio with RLC/MAC has one to look at.
     Observe(Option<Scope>),
+    /// Calls hold these timeslots of a cell, bit 0 for timeslot 0, beside those of [`Config::calls`]; 0 gives them back.
+    HoldChannels {
+        /// Which cell.
+        cell: u32,
+        /// The timeslots.
+        timeslots: u8,
+    },
     /// Ask the SGSN for a mobile's radio access capability (08.18 clause 6.5).
     AskRaCapability {
         /// Its slot on Um.
@@ -232,6 +247,7 @@ struct Cell {
     /// Until then newcomers are not let in: the SGSN is overloaded.
     closed_until: Instant,
     counters: CellCounters,
+    shared: channels::Shared,
 }
 
 /// What went through a cell.
@@ -243,6 +259,15 @@ pub struct CellCounters {
     pub uplink: Amount,
     /// LL-PDUs to mobiles that were discarded.
     pub discarded: Amount,
+}
+
+/// Calls and PDCHs of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedChannels {
+    /// The PDCHs.
+    pub channels: Channels,
+    /// Calls that came.
+    pub calls: CallCounts,
 }
 
 /// A cell as it is now.
@@ -260,6 +285,8 @@ pub struct CellView<'a> {
     pub away: Amount,
     /// What went through.
     pub counters: CellCounters,
+    /// Its PDCHs, where it has any, and the calls that share them.
+    pub shared: Option<SharedChannels>,
 }
 
 /// The node.
@@ -307,6 +334,9 @@ impl Bss {
     /// As there.
     pub fn with_radio(config: Config, radio: Box<dyn Radio>) -> Result<Self, ConfigError> {
         config.check()?;
+        if config.calls.is_some() && !config.cells.is_empty() && radio.channels(0).is_none() {
+            return Err(ConfigError::Calls);
+        }
         let mut bvcs = Bvcs::new(config.bvc.clone());
         for cell in &config.cells {
             bvcs.add(cell.nsei, cell.bvci, cell.id).ok_or(ConfigError::Cell(cell.id))?;
@@ -379,6 +409,10 @@ impl Bss {
             queued: self.radio.waiting(cell, Way::Downlink),
             away: self.away.waiting_in(cell),
             counters: state.counters,
+            shared: self
+                .radio
+                .channels(cell)
+                .map(|channels| SharedChannels { channels, calls: state.shared.call_counts() }),
         })
     }
 
@@ -417,6 +451,7 @@ impl Bss {
             }
         }
         self.ns.start(cx, &mut self.ns_outputs);
+        self.start_calls(cx);
     }
 
     /// An IP endpoint of ours comes, goes or changes its weights (48.016 clause 6.2).
@@ -452,6 +487,7 @@ impl Bss {
                     self.is_observed = scope.is_some();
                 }
             }
+            Command::HoldChannels { cell, timeslots } => self.order_channels(cx, *cell, *timeslots),
             Command::AskRaCapability { mobile } => self.ask_ra_capability(cx, *mobile),
         }
     }
@@ -462,7 +498,9 @@ impl Bss {
             Owner::Ns => self.ns.wake(cx, key, &mut self.ns_outputs),
             Owner::Bvc => self.bvcs.wake(cx, &mut self.bvc_outputs),
             Owner::Away => self.expire_away(cx),
-            Owner::Downlink | Owner::Uplink | Owner::FlowControl => self.wake_cell(cx, key.slot),
+            Owner::Downlink | Owner::Uplink | Owner::FlowControl | Owner::Calls => {
+                self.wake_cell(cx, key.slot)
+            }
         }
     }
 
@@ -476,6 +514,7 @@ impl Bss {
                 CellTimer::Downlink => self.downlink_arrived(cx, cell),
                 CellTimer::Uplink => self.uplink_arrived(cx, cell),
                 CellTimer::FlowControl => self.flow_control_due(cx, cell),
+                CellTimer::Calls => self.calls_due(cx, cell),
             }
         }
         self.arm_cell(cx, cell);
@@ -521,6 +560,7 @@ impl Cell {
             acknowledged: false,
             closed_until: Instant::ZERO,
             counters: CellCounters::default(),
+            shared: channels::Shared::default(),
         }
     }
 }

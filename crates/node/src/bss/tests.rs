@@ -21,6 +21,7 @@ mod air;
 mod loss;
 mod measured;
 mod paging;
+mod preemption;
 
 const NSE: Nsei = Nsei(101);
 const BSS_ADDRESS: &str = "192.0.2.1:22000";

@@ -136,6 +136,7 @@ impl Bss {
             if !self.radio.has_mobiles() && !self.came_by_air(cx, cell, &pdu) {
                 continue;
             }
+            self.open_mobile(cx, cell, pdu.mobile);
             let Some(state) = self.cells.get_mut(cell as usize) else { return };
             let Pending { tlli, mut frame, .. } = pdu;
             let octets = frame.len();

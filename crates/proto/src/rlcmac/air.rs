@@ -184,6 +184,7 @@ impl Cell {
         {
             self.busy.push(mobile);
         }
+        self.collect_down();
         self.plan(now, mobiles);
     }
 
@@ -308,6 +309,10 @@ impl Cell {
             if self.sender.pcu.pdchs() >> slot & 1 == 1 {
                 let sent = self.up.get_mut(place).map(core::mem::take).unwrap_or_default();
                 self.receive_up(cx, (slot, period), sent, mobiles);
+            } else if let Some(sent) = self.up.get_mut(place) {
+                // A call has the timeslot, and the mobile does not know of it.
+                let left = &mut self.counts.on_air.up.left;
+                sent.drain(..).for_each(|(_, octets)| *left += u64::from(is_data(&octets)));
             }
         }
         self.busy.retain(|mobile| mobiles.get(*mobile as usize).is_some_and(|state| state.mac.is_active()));
@@ -492,12 +497,16 @@ impl Cell {
         }
     }
 
+    fn collect_down(&mut self) {
+        while let Some((pdu, loss)) = self.sender.pcu.pop_lost() {
+            self.down_fates.push_back(Fate::Lost(pdu, loss));
+        }
+    }
+
     /// What the PCU and the mobiles gave up.
     fn collect(&mut self, mobiles: &mut [Mobile]) {
-        let (down, up) = (&mut self.down_fates, &mut self.up_fates);
-        while let Some((pdu, loss)) = self.sender.pcu.pop_lost() {
-            down.push_back(Fate::Lost(pdu, loss));
-        }
+        self.collect_down();
+        let up = &mut self.up_fates;
         for mobile in self.busy.iter().copied() {
             let Some(state) = mobiles.get_mut(mobile as usize) else { continue };
             while let Some(pdu) = state.mac.pop_lost() {

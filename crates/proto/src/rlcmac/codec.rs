@@ -21,7 +21,7 @@ use gannet_wire::rlcmac::ccch::{
 use gannet_wire::rlcmac::coding::CodingScheme;
 use gannet_wire::rlcmac::control::{ControlOctets, DownlinkControlHeader};
 use gannet_wire::rlcmac::downlink::{
-    DynamicAllocation, PacketAccessReject, PacketDownlinkAssignment, PacketDownlinkDummy,
+    DynamicAllocation, PacketAccessReject, PacketDownlinkAssignment, PacketDownlinkDummy, PacketPdchRelease,
     PacketPollingRequest, PacketTbfRelease, PacketUplinkAckNack, PacketUplinkAssignment, Reject,
     RejectAddress, UplinkAllocation, UplinkTimeslots,
 };
@@ -257,6 +257,10 @@ fn down_message(message: &Down) -> Option<DownlinkMessage> {
             let cause = ReleaseCause::Abnormal;
             DownlinkMessage::TbfRelease(PacketTbfRelease { page_mode, tfi, uplink, downlink, cause })
         }
+        Down::PdchRelease { available } => DownlinkMessage::PdchRelease(PacketPdchRelease {
+            page_mode,
+            available: PdchSet(available.reverse_bits()),
+        }),
         Down::Polling { to } => {
             let address = match tfi_or_tlli(to) {
                 TfiOrTlli::Tfi(tfi) => PolledAddress::Tfi(tfi),
@@ -311,6 +315,9 @@ fn down_of(message: &DownlinkMessage) -> Option<Down> {
         DownlinkMessage::TbfRelease(message) => {
             let to = to_of_tfi(message.tfi);
             Some(Down::TbfRelease { to, is_both: message.uplink && message.downlink })
+        }
+        DownlinkMessage::PdchRelease(message) => {
+            Some(Down::PdchRelease { available: message.available.0.reverse_bits() })
         }
         DownlinkMessage::PollingRequest(message) => match message.address {
             PolledAddress::Tfi(tfi) => Some(Down::Polling { to: to_of_tfi(tfi) }),

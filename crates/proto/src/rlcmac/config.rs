@@ -74,6 +74,33 @@ impl UplinkClasses {
     }
 }
 
+/// The longest time for which LL-PDUs are held: that of a PDU lifetime (03.60, maximum holding time).
+pub const HOLD_MAX: Duration = Duration::from_secs(63);
+
+/// What becomes of LL-PDUs downlink when calls have taken the last PDCH of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Preempted {
+    /// All are discarded, and those that come meanwhile.
+    Flush,
+    /// They are held for so long, and then discarded.
+    HoldFor(Duration),
+    /// Those of which nothing was sent are held until PDCHs return. Those of which something was sent and not all acknowledged are discarded.
+    Hold,
+    /// All that have not arrived wait at the head of their queue, and go as soon as PDCHs return.
+    #[default]
+    Forward,
+}
+
+/// What access bursts get while calls have all PDCHs of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WithoutPdch {
+    /// Nothing.
+    Ignore,
+    /// IMMEDIATE ASSIGNMENT REJECT: the mobile waits (T3142).
+    #[default]
+    Reject,
+}
+
 /// What the network does in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetworkConfig {
@@ -131,6 +158,10 @@ pub struct NetworkConfig {
     pub t3191: Duration,
     /// T3195 (44.060 clause 13.2).
     pub t3195: Duration,
+    /// What becomes of LL-PDUs when calls have taken the last PDCH.
+    pub preempted: Preempted,
+    /// What access bursts get then.
+    pub without_pdch: WithoutPdch,
     /// The mobiles are elsewhere: of an LL-PDU the cell knows what RLC acknowledges, and nothing else.
     pub is_apart: bool,
 }
@@ -166,6 +197,8 @@ impl NetworkConfig {
             t3169: Duration::from_secs(5),
             t3191: Duration::from_secs(5),
             t3195: Duration::from_secs(5),
+            preempted: Preempted::Forward,
+            without_pdch: WithoutPdch::Reject,
             is_apart: false,
         }
     }

@@ -41,7 +41,7 @@ pub struct Missed {
     pub strays: u64,
     /// Uplink: several sent, and they were not heard.
     pub collided: u64,
-    /// Uplink: their mobile left the cell while it sent.
+    /// Uplink: their mobile left the cell while it sent, or their timeslot was no PDCH any more.
     pub left: u64,
 }
 

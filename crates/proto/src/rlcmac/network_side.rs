@@ -124,6 +124,7 @@ impl NetworkSide {
 
     /// The PCU was given something at this time: what happens next may be earlier.
     pub fn touched(&mut self, now: Instant) {
+        self.collect();
         self.plan(now);
     }
 

@@ -76,6 +76,11 @@ pub enum Down {
         /// Both directions, or that of the TFI alone.
         is_both: bool,
     },
+    /// PACKET PDCH RELEASE (44.060 clauses 8.2 and 11.2.11): for all that listen there.
+    PdchRelease {
+        /// The timeslots that stay PDCHs, bit 0 for timeslot 0.
+        available: u8,
+    },
     /// PACKET POLLING REQUEST (44.060 clause 11.2.12).
     Polling {
         /// Whom it is for.

@@ -8,6 +8,7 @@ mod drain;
 mod mobile;
 mod network;
 mod paging;
+mod preemption;
 mod several;
 mod tap;
 mod transfer;

@@ -8,7 +8,7 @@ use gannet_proto::rlcmac::air::Direction::{self, Down, Up};
 use gannet_proto::rlcmac::air::Faults;
 use gannet_proto::rlcmac::ccch::Layout;
 use gannet_proto::rlcmac::channel::{Bursts, Capture, Link, Profile};
-use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
+use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig, Preempted, WithoutPdch};
 use gannet_proto::rlcmac::mobile::MobileConfig;
 use gannet_proto::rlcmac::paging::{Page, PagingControl};
 use gannet_proto::rlcmac::tap::{Late, Scope, Tap};
@@ -88,6 +88,13 @@ fn random_plan(seed: u64, dice: &mut Rng) -> Plan {
         confirm_assignment: dice.chance(0.3),
         downlink_slots: 1 + dice.below(4) as u8,
         uplink_slots: 1 + dice.below(2) as u8,
+        preempted: [
+            Preempted::Flush,
+            Preempted::HoldFor(Duration::from_millis(dice.below(3000))),
+            Preempted::Hold,
+            Preempted::Forward,
+        ][dice.below(4) as usize],
+        without_pdch: if dice.chance(0.5) { WithoutPdch::Ignore } else { WithoutPdch::Reject },
         ..NetworkConfig::new(pdchs, coding)
     };
     let options = CellOptions {
@@ -114,14 +121,15 @@ fn random_plan(seed: u64, dice: &mut Rng) -> Plan {
     };
     let mobiles = 1 + dice.below(9) as u32;
     let capture = if dice.chance(0.5) { Capture::Ratio(2.0) } else { Capture::None };
-    let mobile = MobileConfig { two_phase: dice.chance(0.3), ..MobileConfig::default() };
+    let mobile =
+        MobileConfig { two_phase: dice.chance(0.3), holds: dice.chance(0.3), ..MobileConfig::default() };
     Plan { seed, mobiles, network, options, mobile, capture, link }
 }
 
 /// LL-PDUs that were sent, by direction (true for down) and mobile.
 type SentPdus = BTreeMap<(bool, u32), Vec<Vec<u8>>>;
 
-/// What is sent and when, who is paged, who vanishes, which PDCHs go. Gives the LL-PDUs and the number of pages.
+/// What is sent and when, who is paged, who vanishes, which PDCHs go and which calls take. Gives the LL-PDUs and the number of pages.
 fn random_life(world: &mut World, mobiles: u32, dice: &mut Rng) -> (SentPdus, u64) {
     for mobile in 0..mobiles {
         if dice.chance(0.6) {
@@ -159,7 +167,13 @@ fn random_life(world: &mut World, mobiles: u32, dice: &mut Rng) -> (SentPdus, u6
             world.cell.pcu_mut().reconfigure(network);
             world.cell.touched(world.around.now, None, &world.mobiles);
         }
+        if dice.chance(0.06) {
+            // Calls take some PDCHs, or all, or none.
+            world.hold([0, 0, 0xff, 0xff, 0b0111_0000, 0b1010_0101][dice.below(6) as usize]);
+        }
     }
+    world.pass(Duration::from_millis(dice.below(3000)));
+    world.hold(0);
     (sent, pages)
 }
 
@@ -169,6 +183,12 @@ fn random_world(seed: u64) {
     let plan = random_plan(seed, &mut dice);
     let mut world = World::new(&plan);
     let (sent, pages) = random_life(&mut world, plan.mobiles, &mut dice);
+    if plan.mobile.holds {
+        // Whoever never gives up must be heard in the end.
+        for state in &mut world.mobiles {
+            (state.downlink, state.uplink) = (Link::perfect(), Link::perfect());
+        }
+    }
     world.settle_of(seed);
     assert_eq!(world.cell.counts().faults.misdelivered, 0, "seed {seed}");
     assert_eq!(world.cell.counts().faults.unreadable, 0, "seed {seed}");

@@ -147,8 +147,16 @@ impl World {
         self.cell.touched(now, Some(mobile), &self.mobiles);
     }
 
+    /// Calls hold these timeslots from now on.
+    pub fn hold(&mut self, timeslots: u8) {
+        self.cell.pcu_mut().hold_channels(self.around.now, timeslots);
+        self.cell.touched(self.around.now, None, &self.mobiles);
+        self.hear();
+    }
+
     /// Does what happens in this time, event by event.
     pub fn pass(&mut self, span: Duration) {
+        self.hear();
         let end = self.around.now + span;
         while let Some(at) = self.cell.next_event().filter(|at| *at <= end) {
             self.around.now = at.max(self.around.now);
@@ -166,6 +174,7 @@ impl World {
     /// The same in a world of this seed.
     pub fn settle_of(&mut self, seed: u64) -> Duration {
         let begin = self.around.now;
+        self.hear();
         while let Some(at) = self.cell.next_event() {
             let state = (self.cell.pcu().tbfs(), self.cell.pcu().waiting());
             assert!(at.since(begin) < Duration::from_secs(600), "seed {seed}: it never ends: {state:?}");

@@ -24,6 +24,8 @@ use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::{Context, Peer};
+use gannet_proto::rlcmac::config::Preempted;
+pub use gannet_proto::rlcmac::network::PreemptionCounts;
 pub use gannet_proto::rlcmac::paging::Page;
 use gannet_wire::DecodeError;
 use gannet_wire::bssgp::DlUnitdata;
@@ -131,6 +133,31 @@ pub struct CellDrain {
     pub default_ms_bit_per_s: u64,
 }
 
+/// PDCHs of a cell, as sets with bit 0 for timeslot 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Channels {
+    /// Those of the configuration.
+    pub configured: u8,
+    /// Of these, those that calls have.
+    pub held: u8,
+    /// Of these, those that GPRS has and that calls do not take.
+    pub usable: u8,
+    /// What becomes of LL-PDUs when calls have all.
+    pub preempted: Preempted,
+    /// LL-PDUs are discarded, since calls have all.
+    pub discards: bool,
+    /// What calls have done.
+    pub counts: PreemptionCounts,
+}
+
+impl Channels {
+    /// Calls have all.
+    #[must_use]
+    pub const fn is_without_pdch(&self) -> bool {
+        self.configured == self.held
+    }
+}
+
 /// What right an LL-PDU has to the room of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
@@ -164,6 +191,8 @@ pub enum LossCause {
     Air,
     /// RLC/MAC has not reached the other side, and has given up.
     Contact,
+    /// Calls have taken all PDCHs of the cell.
+    Preempted,
 }
 
 impl LossCause {
@@ -174,13 +203,14 @@ impl LossCause {
             Self::Lifetime => Drop::BssLifetime,
             Self::Air => Drop::BssRadioLoss,
             Self::Contact => Drop::BssContactLost,
+            Self::Preempted => Drop::BssPreempted,
         }
     }
 
     /// The SGSN is told of a downlink LL-PDU by LLC-DISCARDED (08.18 clause 8.3).
     #[must_use]
     pub const fn is_discard(self) -> bool {
-        matches!(self, Self::Lifetime | Self::Contact)
+        matches!(self, Self::Lifetime | Self::Contact | Self::Preempted)
     }
 }
 
@@ -300,6 +330,17 @@ pub trait Radio: fmt::Debug {
     /// What is in front of the radio takes nothing more, or with `false` takes again. Afterwards there may be indications. A
     /// radio with a rate of its own has nothing in front of it.
     fn hold_back(&mut self, _on: bool) {}
+
+    /// Calls hold these timeslots of a cell from now on, bit 0 for timeslot 0. False where the radio has none. Afterwards there may be
+    /// indications.
+    fn hold_channels(&mut self, _now: Instant, _cell: u32, _timeslots: u8) -> bool {
+        false
+    }
+
+    /// The PDCHs of a cell; `None` where it has none.
+    fn channels(&self, _cell: u32) -> Option<Channels> {
+        None
+    }
 
     /// The link of a cell is gone, or with `false` there again: what waits for it stays. A radio without links has none that go.
     fn hold_cell(&mut self, _cell: u32, _on: bool) {}

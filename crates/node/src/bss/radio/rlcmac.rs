@@ -5,8 +5,8 @@
 //! LL-PDU arrives when its last block has been received, and its frame is made of what came.
 
 use super::{
-    Amount, CellDrain, Claim, Drain, Indication, LossCause, Page, Paging, Pending, Radio, RadioConfig,
-    Urgency, Way,
+    Amount, CellDrain, Channels, Claim, Drain, Indication, LossCause, Page, Paging, Pending, Radio,
+    RadioConfig, Urgency, Way,
 };
 use gannet_machine::Context;
 use gannet_machine::time::Instant;
@@ -164,6 +164,19 @@ pub(super) const fn loss_cause(loss: Loss) -> LossCause {
         Loss::Lifetime => LossCause::Lifetime,
         Loss::Air => LossCause::Air,
         Loss::Contact => LossCause::Contact,
+        Loss::Preempted => LossCause::Preempted,
+    }
+}
+
+/// The PDCHs of a cell.
+pub(super) const fn channels(pcu: &Pcu) -> Channels {
+    Channels {
+        configured: pcu.config().pdchs,
+        held: pcu.held_channels(),
+        usable: pcu.usable(),
+        preempted: pcu.config().preempted,
+        discards: pcu.discards(),
+        counts: pcu.preemption_counts(),
     }
 }
 
@@ -461,6 +474,17 @@ impl Radio for RlcMacRadio {
             let network = NetworkConfig { queue_octets: config.queue_octets, ..*state.pcu().config() };
             state.pcu_mut().reconfigure(network);
         }
+    }
+
+    fn hold_channels(&mut self, now: Instant, cell: u32, timeslots: u8) -> bool {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return false };
+        state.pcu_mut().hold_channels(now, timeslots);
+        state.touched(now, None, &self.mobiles);
+        true
+    }
+
+    fn channels(&self, cell: u32) -> Option<Channels> {
+        Some(channels(self.cell(cell)?.pcu()))
     }
 
     fn rlcmac(&self) -> Option<&RlcMacRadio> {

@@ -5,9 +5,12 @@
 //! changes has two of them for a time: the one that was used longest ago gives way. Downlink an LL-PDU has arrived when RLC
 //! has acknowledged it; the mobile has it, and nobody here.
 
-use super::rlcmac::{RlcMacConfig, Weights, carried, drain_of, loss_cause, measured_mobiles_of, pending};
+use super::rlcmac::{
+    RlcMacConfig, Weights, carried, channels, drain_of, loss_cause, measured_mobiles_of, pending,
+};
 use super::{
-    Amount, CellDrain, Claim, Drain, Indication, Page, Paging, Pending, Radio, RadioConfig, Urgency, Way,
+    Amount, CellDrain, Channels, Claim, Drain, Indication, Page, Paging, Pending, Radio, RadioConfig,
+    Urgency, Way,
 };
 use foldhash::fast::FixedState;
 use gannet_machine::frame::Frame;
@@ -239,6 +242,17 @@ impl Radio for VirtualUm {
             let network = NetworkConfig { queue_octets: config.queue_octets, ..*state.pcu().config() };
             state.pcu_mut().reconfigure(network);
         }
+    }
+
+    fn hold_channels(&mut self, now: Instant, cell: u32, timeslots: u8) -> bool {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return false };
+        state.pcu_mut().hold_channels(now, timeslots);
+        state.touched(now);
+        true
+    }
+
+    fn channels(&self, cell: u32) -> Option<Channels> {
+        Some(channels(self.cells.get(cell as usize)?.pcu()))
     }
 
     fn has_mobiles(&self) -> bool {

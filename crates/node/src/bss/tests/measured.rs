@@ -7,7 +7,7 @@ use gannet_wire::bssgp::ie::Precedence as Urgent;
 use gannet_wire::rlcmac::coding::CodingScheme::{self, Cs1, Cs2};
 
 /// What three PDCHs of CS-2 carry, in bit/s.
-const NOMINAL: u64 = 36_000;
+pub(super) const NOMINAL: u64 = 36_000;
 const BEST_EFFORT: QosProfile = QosProfile {
     data: true,
     not_ack: true,
@@ -17,7 +17,7 @@ const BEST_EFFORT: QosProfile = QosProfile {
     rlc_unacknowledged: false,
 };
 
-const fn mobile_tlli(mobile: u32) -> Tlli {
+pub(super) const fn mobile_tlli(mobile: u32) -> Tlli {
     Tlli(0xc000_0000 + mobile)
 }
 
@@ -37,7 +37,7 @@ fn world(pdchs: u8, coding: CodingScheme, c_over_i_db: Option<f64>, mobiles: u32
     world
 }
 
-fn send(world: &mut World, mobile: u32, octets: usize, lifetime: PduLifetime) {
+pub(super) fn send(world: &mut World, mobile: u32, octets: usize, lifetime: PduLifetime) {
     let header = DlUnitdata::new(mobile_tlli(mobile), BEST_EFFORT, lifetime);
     let mut pdu = vec![0; header.buffer_len(octets)];
     assert!(header.emit(octets, &mut pdu));
@@ -46,8 +46,8 @@ fn send(world: &mut World, mobile: u32, octets: usize, lifetime: PduLifetime) {
 }
 
 /// The buckets of an SGSN, and what waits before them.
-struct Buckets {
-    control: FlowControl<Meta>,
+pub(super) struct Buckets {
+    pub(super) control: FlowControl<Meta>,
     around: Surroundings<Quiet>,
     bvc: Option<BvcParameters>,
     mobiles: Vec<Option<Bucket>>,
@@ -56,7 +56,7 @@ struct Buckets {
 }
 
 impl Buckets {
-    fn new(mobiles: u32) -> Self {
+    pub(super) fn new(mobiles: u32) -> Self {
         let limit = Limit { pdus: 30, octets: 30_000 };
         let limits = Limits { ms: limit, cell: Limit { pdus: 300, octets: 300_000 } };
         Self {
@@ -72,7 +72,7 @@ impl Buckets {
     }
 
     /// Takes what the BSS says.
-    fn hear(&mut self, world: &mut World) {
+    pub(super) fn hear(&mut self, world: &mut World) {
         for message in core::mem::take(&mut world.uplink) {
             let mut cx = self.around.context();
             match &message {
@@ -101,7 +101,7 @@ impl Buckets {
     }
 
     /// Runs on, while each mobile is offered LL-PDUs of 500 octets at intervals; `look` sees the world each 10 ms.
-    fn run(
+    pub(super) fn run(
         &mut self,
         world: &mut World,
         (from, to): (u64, u64),
@@ -127,7 +127,7 @@ fn is_near(value: u64, expected: u64, percent: u64) -> bool {
     value.abs_diff(expected) * 100 <= expected * percent
 }
 
-fn delivered(world: &World) -> u64 {
+pub(super) fn delivered(world: &World) -> u64 {
     world.bss.cell(0).unwrap().counters.downlink.octets
 }
 

@@ -186,6 +186,9 @@ impl Sgsn {
             self.note_held(cx, slot);
             self.gmm(cx, slot, GmmEvent::DownlinkData);
         }
+        if self.gb.flow.config().asks_at_zero {
+            self.gb.flow.ask(cx, slot.index);
+        }
         Ok(())
     }
 

@@ -129,6 +129,9 @@ pub struct Config {
     pub initial: BvcParameters,
     /// Th: how long the values of a FLOW-CONTROL-MS hold (08.18 clause 8.2.3).
     pub ms_parameters_lifetime: Duration,
+    /// A PDU that comes for a mobile whose R is 0 lets the first of its queue go ([`FlowControl::ask`](super::FlowControl::ask)). Without it
+    /// all wait until the BSS says another R, or Th ends.
+    pub asks_at_zero: bool,
     /// Limits of the queues of user data.
     pub data: Limits,
     /// Limits of the queues of signalling.
@@ -157,6 +160,7 @@ impl Default for Config {
                 default_ms,
             },
             ms_parameters_lifetime: Duration::from_secs(60),
+            asks_at_zero: false,
             data: Limits {
                 ms: Limit { pdus: 200, octets: 200_000 },
                 cell: Limit { pdus: 4000, octets: 4_000_000 },

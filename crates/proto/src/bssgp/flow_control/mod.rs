@@ -209,7 +209,17 @@ impl<T: PduMeta> FlowControl<T> {
     /// since its BSS has said nothing, has the new ones.
     pub fn reconfigure(&mut self, cx: &mut Context<'_>, new: Config) {
         let former = self.config.clone();
-        let Config { initial, data, signalling, real_time, wait_quantum, rest_quantum, feedback, .. } = new;
+        let Config {
+            initial,
+            data,
+            signalling,
+            real_time,
+            wait_quantum,
+            rest_quantum,
+            asks_at_zero,
+            feedback,
+            ..
+        } = new;
         // Whether anybody listens is decided when the node is made.
         let feedback = former.feedback.and(feedback.or(former.feedback));
         self.config = Config {
@@ -219,6 +229,7 @@ impl<T: PduMeta> FlowControl<T> {
             real_time,
             wait_quantum,
             rest_quantum,
+            asks_at_zero,
             feedback,
             ..former.clone()
         };
@@ -312,7 +323,24 @@ impl<T: PduMeta> FlowControl<T> {
             self.place(cx.now, at);
             self.stir(cell);
         }
+        if self.config.asks_at_zero
+            && let Some(ms) = ms
+        {
+            self.ask(cx, ms);
+        }
         Ok(())
+    }
+
+    /// Something has come for a mobile. Where its R is 0 and [`Config::asks_at_zero`] says so, the first PDU of its queue goes: a BSS that
+    /// has said R = 0 and does not say when that is over learns that there is something to send.
+    pub fn ask(&mut self, cx: &mut Context<'_>, ms: u32) {
+        let Some(at) = self.find(ms).filter(|_| self.config.asks_at_zero) else { return };
+        let Some(state) = self.mobiles.get_mut(at as usize) else { return };
+        let is_closed = state.bucket.rate_bit_per_s() == 0 && state.specific_until > cx.now;
+        if is_closed && state.head_class().is_some() {
+            state.asks = true;
+            self.refresh(cx, at);
+        }
     }
 
     /// Deletes the backlog of a mobile (FLUSH-LL with deletion, detach) and says how much that was. Each PDU counts as
@@ -393,6 +421,7 @@ impl<T: PduMeta> FlowControl<T> {
                 state.bucket.set_full_ratio(cx.now, percent);
             }
             state.specific_until = until;
+            state.asks = false;
         }
         self.refresh(cx, at);
         true

@@ -88,7 +88,9 @@ impl<T: PduMeta> FlowControl<T> {
             self.pause(cx, cell);
             return None;
         }
-        if !ms.bucket.admit(now, octets) {
+        if core::mem::take(&mut ms.asks) {
+            ms.bucket.put_in(now, octets);
+        } else if !ms.bucket.admit(now, octets) {
             self.place(now, at);
             return None;
         }
@@ -297,6 +299,9 @@ impl<T: PduMeta> FlowControl<T> {
         let Some(Head { octets, expires }) = self.head(at, class) else { return NOTHING };
         if ms.held && class != CellClass::Signalling {
             return (Place::Waiting, self.first_expiry(ms).min(ms.specific_until));
+        }
+        if ms.asks {
+            return (Place::Ready(class), NEVER);
         }
         let conforms = ms.bucket.next_conforming(now, octets);
         if conforms.is_some_and(|when| when <= now) {

@@ -86,6 +86,8 @@ pub(super) struct Ms {
     pub(super) full: ByClass<bool>,
     /// Its user data wait, whatever its bucket has room for.
     pub(super) held: bool,
+    /// Its R is 0, and its first PDU goes all the same.
+    pub(super) asks: bool,
     /// It is ready as best effort, and in the heap as well: up to when its guarantee has room.
     pub(super) exceeds: bool,
     pub(super) queues: ByClass<Queue>,
@@ -106,6 +108,7 @@ impl Ms {
         rests_for: 0,
         full: ByClass([false; CellClass::ALL.len()]),
         held: false,
+        asks: false,
         exceeds: false,
         queues: ByClass([Queue { list: List::EMPTY, octets: 0 }; CellClass::ALL.len()]),
     };

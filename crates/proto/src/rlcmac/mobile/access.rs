@@ -78,8 +78,8 @@ impl Mac {
 
     /// An access has led to nothing: it is made again, but not for ever.
     pub(super) fn access_failed(&mut self, now: Instant) {
-        self.failures += 1;
-        if self.failures > ACCESSES_MAX {
+        self.failures = self.failures.saturating_add(1);
+        if self.failures > ACCESSES_MAX && !self.config.holds {
             self.give_up();
         }
         self.seek_uplink(now);

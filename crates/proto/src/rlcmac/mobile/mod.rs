@@ -9,10 +9,11 @@
 //! ```
 //!
 //! [`access`] is random access on the CCCH, [`uplink`] the uplink TBF with its contention resolution, [`downlink`] the downlink
-//! TBF. This module has what they share: the queue, the timers, the blocks that polls have reserved.
+//! TBF, [`release`] PDCHs that go. This module has what they share: the queue, the timers, the blocks that polls have reserved.
 
 mod access;
 mod downlink;
+mod release;
 mod uplink;
 
 use super::block::{DownBlock, UpBlock};
@@ -78,13 +79,15 @@ pub struct MobileConfig {
     pub two_phase: bool,
     /// Octets that may wait for a TBF.
     pub queue_octets: usize,
+    /// What waits is kept, however often an access has failed. Otherwise the fifth in a row is the last, and what waits is given up.
+    pub holds: bool,
     /// The network is elsewhere: it knows of a mobile's TLLI what the blocks say. LL-PDUs of a new TLLI need a new TBF.
     pub is_apart: bool,
 }
 
 impl Default for MobileConfig {
     fn default() -> Self {
-        Self { multislot_class: 6, two_phase: false, queue_octets: 30_000, is_apart: false }
+        Self { multislot_class: 6, two_phase: false, queue_octets: 30_000, holds: false, is_apart: false }
     }
 }
 
@@ -432,6 +435,10 @@ impl Mac {
                 }
                 Answer::Control(false)
             }),
+            Down::PdchRelease { available } => {
+                self.pdchs_gone(now, !available);
+                None
+            }
             Down::Polling { to } => self.is_meant(to).then_some(Answer::Control(false)),
             Down::Dummy => None,
         }

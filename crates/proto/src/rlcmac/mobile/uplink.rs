@@ -37,6 +37,15 @@ impl UplinkTbf {
         slots.fold(0, |set, (slot, _)| set | bit(slot))
     }
 
+    /// These timeslots are no PDCHs any more.
+    pub(super) fn lose_slots(&mut self, gone: u8) {
+        let both = self.usfs.iter_mut().zip(&mut self.granted);
+        for (slot, (usf, granted)) in (0_u8..).zip(both).filter(|(slot, _)| gone & bit(*slot) != 0) {
+            let _ = slot;
+            (*usf, *granted) = (None, None);
+        }
+    }
+
     pub(super) const fn sender_counts(&self) -> &SenderCounts {
         self.sender.counts()
     }

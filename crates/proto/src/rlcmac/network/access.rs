@@ -8,6 +8,7 @@ use super::downlink::DownState;
 use super::resources::{Direction, slots};
 use super::{Expected, Pcu};
 use crate::rlcmac::ccch::block_ends;
+use crate::rlcmac::config::WithoutPdch;
 use crate::rlcmac::multiframe::{BlockPeriod, frame_start};
 use crate::rlcmac::paging::{Page, combine};
 use crate::rlcmac::signal::{Burst, Common};
@@ -39,6 +40,8 @@ pub struct AccessCounts {
     pub downlink_in_group: u64,
     /// Immediate assignment rejects.
     pub rejects: u64,
+    /// Access bursts that got no answer as the cell had no PDCH.
+    pub ignored: u64,
     /// Paging requests.
     pub paging_requests: u64,
     /// Pages in them.
@@ -181,6 +184,10 @@ impl Pcu {
                 self.access.counts.overrun += 1;
                 continue;
             }
+            if self.config.without_pdch == WithoutPdch::Ignore && self.is_without_pdch() {
+                self.access.counts.ignored += 1;
+                continue;
+            }
             return Some(self.answer_burst(burst, frame));
         }
         None
@@ -189,6 +196,7 @@ impl Pcu {
     fn downlink_assignment(&mut self, tfi: u8) -> Option<Common> {
         let acknowledged = self.config.acknowledged;
         let tbf = self.down_tbf(tfi).filter(|tbf| tbf.state == DownState::Assigning)?;
+        tbf.is_told = true;
         let (mobile, slot) = (tbf.mobile, slots(tbf.slots).next()?);
         let [tlli, _] = self.contexts.get(&mobile)?.tllis;
         Some(Common::Downlink { tlli: tlli?, slot, tfi, acknowledged })
@@ -217,7 +225,7 @@ impl Pcu {
     /// A block for PACKET RESOURCE REQUEST, the first that is free after the mobile has heard of it.
     fn single_block(&mut self, reference: Burst, frame: u64) -> Option<Common> {
         let load = |slot: &u8| self.resources.load(Direction::Up, *slot);
-        let slot = slots(self.config.pdchs).min_by_key(load)?;
+        let slot = slots(self.usable()).min_by_key(load)?;
         let first = BlockPeriod::at_or_after(block_ends(frame)).0 + 1;
         let at = (first..first + 50).find(|at| !self.is_reserved(slot, *at))?;
         self.expect(slot, at, Expected::Request);

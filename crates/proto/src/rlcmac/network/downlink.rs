@@ -54,6 +54,8 @@ pub(super) enum DownState {
     Leaving,
     /// The mobile does not answer.
     Silent,
+    /// Calls have taken its PDCHs. Its TFI is not used until a mobile that has not heard of it has given up.
+    Lost,
 }
 
 /// A downlink TBF.
@@ -70,6 +72,8 @@ pub(super) struct DownTbf {
     pub(super) account: Account,
     pub(super) deadlines: Deadlines<DownTimer>,
     n3105: u8,
+    /// The mobile may know of it: an assignment was sent.
+    pub(super) is_told: bool,
     /// Data blocks since the last poll.
     since_poll: u16,
     is_polled: bool,
@@ -208,7 +212,8 @@ impl Pcu {
             | DownState::Confirming
             | DownState::Finishing
             | DownState::Leaving
-            | DownState::Silent => {}
+            | DownState::Silent
+            | DownState::Lost => {}
         }
     }
 
@@ -230,11 +235,15 @@ impl Pcu {
 
     /// The best timeslots for a mobile's downlink TBF, beside those of its uplink TBF.
     fn down_slots(&self, mobile: u32) -> u8 {
+        self.down_slots_by(mobile, |_| 0)
+    }
+
+    pub(super) fn down_slots_by(&self, mobile: u32, cost: impl Fn(u8) -> u32) -> u8 {
         let class = self.class_of(mobile);
         let up = self.up_of(mobile).and_then(|(tfi, _)| self.up.get(usize::from(tfi))?.as_ref());
         let up = up.map_or(0, |tbf| tbf.slots());
-        let (pdchs, wanted) = (self.config.pdchs, self.config.downlink_slots);
-        self.resources.choose(Direction::Down, pdchs, wanted, |set| permits(class, set, up), |_| 0)
+        let (pdchs, wanted) = (self.usable(), self.config.downlink_slots);
+        self.resources.choose(Direction::Down, pdchs, wanted, |set| permits(class, set, up), cost)
     }
 
     /// The multislot class of a mobile, as it has said it or as all have it.
@@ -246,7 +255,10 @@ impl Pcu {
     /// The uplink TBF of a mobile is over: its downlink TBF may have more timeslots. While that is being said, blocks go where the
     /// mobile listens before and after.
     pub(super) fn widen_down(&mut self, mobile: u32) {
-        let set = self.down_slots(mobile);
+        self.widen_down_to(mobile, self.down_slots(mobile));
+    }
+
+    pub(super) fn widen_down_to(&mut self, mobile: u32, set: u8) {
         let Some(tfi) = self.contexts.get(&mobile).and_then(|context| context.down) else { return };
         let Some(tbf) = self.down.get_mut(usize::from(tfi)).and_then(Option::as_mut) else { return };
         let common = tbf.slots & set;
@@ -280,6 +292,7 @@ impl Pcu {
             account: self.down_time.open(class),
             deadlines: Deadlines::default(),
             n3105: 0,
+            is_told: false,
             since_poll: 0,
             is_polled: false,
             idle: None,
@@ -493,15 +506,31 @@ impl Pcu {
 
     /// What a TBF carries and has not delivered waits again, before all else of its mobile.
     pub(super) fn take_back(&mut self, tfi: u8) {
+        self.take_back_those(tfi, true);
+    }
+
+    /// The same. Those of which something was sent are given up, with `false`.
+    pub(super) fn take_back_those(&mut self, tfi: u8, keeps_begun: bool) {
         let mode = if self.config.acknowledged { Mode::Acknowledged } else { Mode::Unacknowledged };
         let fresh = Sender::new(mode, self.config.downlink_coding);
         let Some(tbf) = self.down.get_mut(usize::from(tfi)).and_then(Option::as_mut) else { return };
+        let (mobile, mut unsent) = (tbf.mobile, Vec::new());
+        if !keeps_begun {
+            tbf.take_unsent(|pdu| unsent.push(pdu));
+        }
         let sender = core::mem::replace(&mut tbf.sender, fresh);
         self.ended.sender += *sender.counts();
         let custody = &mut tbf.custody;
-        let kept: Vec<_> = sender.into_remaining().filter_map(|carried| custody.give_back(carried)).collect();
+        let begun: Vec<_> =
+            sender.into_remaining().filter_map(|carried| custody.give_back(carried)).collect();
         self.lost.extend(custody.lost().map(|pdu| (pdu, Loss::Air)));
-        let Some(context) = self.contexts.get_mut(&tbf.mobile) else { return };
+        let kept = if keeps_begun {
+            begun
+        } else {
+            begun.into_iter().for_each(|pdu| self.discard(pdu));
+            unsent
+        };
+        let Some(context) = self.contexts.get_mut(&mobile) else { return };
         for pdu in kept.into_iter().rev() {
             self.waiting.0 += 1;
             self.waiting.1 += pdu.frame.len() as u64;
@@ -512,8 +541,9 @@ impl Pcu {
     pub(super) fn wake_down(&mut self, now: Instant, tfi: u8) {
         while let Some(tbf) = self.down_tbf(tfi) {
             let Some(timer) = tbf.deadlines.pop_due(now) else { return };
-            let mobile = tbf.mobile;
+            let (mobile, is_lost) = (tbf.mobile, tbf.state == DownState::Lost);
             match timer {
+                DownTimer::T3195 if is_lost => self.free_down(tfi),
                 DownTimer::T3193 => {
                     self.free_down(tfi);
                     self.serve_mobile(mobile);

@@ -90,6 +90,8 @@ pub(super) struct MobileDrain {
     window: Window,
     /// Since this period it does not answer.
     silent_since: Option<u64>,
+    /// What was measured while the cell had all its PDCHs; it is known again when they return.
+    of_all: Option<Window>,
 }
 
 impl MobileDrain {
@@ -102,6 +104,19 @@ impl MobileDrain {
     pub(super) fn answers(&mut self) {
         if self.silent_since.take().is_some() {
             self.window = Window::default();
+        }
+    }
+
+    /// The cell has all its PDCHs or only some of them. What goes on some says nothing of all, and the other way round.
+    pub(super) fn channels_are(&mut self, period: u64, all: bool) {
+        if all {
+            if let Some(mut window) = self.of_all.take() {
+                window.last = period;
+                self.window = window;
+            }
+        } else {
+            let window = core::mem::take(&mut self.window);
+            self.of_all.get_or_insert(window);
         }
     }
 
@@ -161,7 +176,7 @@ impl Pcu {
         (*blocks, *octets) = (0, 0);
         let block = self.config.downlink_coding.data_octets() as u64 * BACKLOG_PERIODS;
         self.drains.period = period;
-        self.drains.has_backlog = self.waiting().1 >= block * u64::from(self.config.pdchs.count_ones());
+        self.drains.has_backlog = self.waiting().1 >= block * u64::from(self.usable().count_ones());
         let with_backlog = |tfi| {
             let tbf = self.down.get(usize::from(tfi))?.as_ref()?;
             let drains = tbf.state == DownState::Flowing && tbf.slots == tbf.wanted;
@@ -203,7 +218,7 @@ impl Pcu {
     /// What the cell drains, as it is known in a block period.
     #[must_use]
     pub fn drain_rate(&self, period: u64) -> DrainRate {
-        let pdchs = u64::from(self.config.pdchs.count_ones());
+        let pdchs = u64::from(self.drained_by().count_ones());
         match self.drains.window.sum(period).filter(|sum| sum.blocks > 0) {
             Some(sum) => DrainRate {
                 bit_per_s: sum.octets * 8 * PERIODS_PER_S * pdchs / sum.blocks,
@@ -220,7 +235,7 @@ impl Pcu {
     /// mobiles permits.
     #[must_use]
     pub fn default_drain_rate(&self) -> u64 {
-        let (class, pdchs) = (self.config.multislot_class, self.config.pdchs);
+        let (class, pdchs) = (self.config.multislot_class, self.drained_by());
         let wanted = self.config.downlink_slots;
         let set = self.resources.choose(Direction::Down, pdchs, wanted, |set| permits(class, set, 0), |_| 0);
         self.config.downlink_coding.bits_per_second() * u64::from(set.count_ones())

@@ -10,6 +10,7 @@
 //! | [`uplink`] | uplink TBFs |
 //! | [`access`] | the CCCH: access bursts and assignments |
 //! | [`release`] | PDCHs that go, with the TBFs on them |
+//! | [`preemption`] | PDCHs that calls take, and return |
 //! | [`schedule`] | what goes in a block, and what it is followed by |
 //! | [`view`] | what there is and was, for who looks at it |
 //!
@@ -20,6 +21,7 @@ mod access;
 mod downlink;
 pub mod drain;
 pub mod fair;
+mod preemption;
 mod queue;
 mod release;
 pub mod resources;
@@ -28,6 +30,7 @@ mod uplink;
 pub mod view;
 
 pub use access::AccessCounts;
+pub use preemption::PreemptionCounts;
 pub use schedule::BlockCounts;
 
 use super::block::{DownBlock, UpBlock};
@@ -54,6 +57,8 @@ pub enum Loss {
     Air,
     /// The mobile does not answer.
     Contact,
+    /// Calls have taken all PDCHs.
+    Preempted,
 }
 
 /// What the PCU has to say on a PACCH, made into a message when its block goes.
@@ -103,6 +108,8 @@ pub struct Pcu {
     resources: Resources,
     /// PDCHs that the cell gives up when all is said there.
     leaving: u8,
+    /// PDCHs that calls have or take.
+    calls: preemption::Taken,
     contexts: HashMap<u32, Context, FixedState>,
     by_tlli: HashMap<Tlli, u32, FixedState>,
     down: [Option<Box<DownTbf>>; TFIS],
@@ -134,6 +141,7 @@ impl Pcu {
             options,
             resources: Resources::default(),
             leaving: 0,
+            calls: preemption::Taken::default(),
             contexts: HashMap::with_hasher(FixedState::with_seed(0)),
             by_tlli: HashMap::with_hasher(FixedState::with_seed(0)),
             down: [const { None }; TFIS],
@@ -209,6 +217,7 @@ impl Pcu {
             || self.up.iter().flatten().any(|tbf| tbf.is_active())
             || is_expecting()
             || is_speaking()
+            || self.is_giving_way()
     }
 
     /// When a timer ends next.
@@ -216,11 +225,12 @@ impl Pcu {
     pub fn next_due(&self) -> Option<Instant> {
         let down = self.down.iter().flatten().filter_map(|tbf| tbf.deadlines.next());
         let up = self.up.iter().flatten().filter_map(|tbf| tbf.deadlines.next());
-        down.chain(up).min()
+        down.chain(up).chain(self.calls.held_until()).min()
     }
 
     /// Timers may have ended.
     pub fn wake(&mut self, now: Instant) {
+        self.hold_ends(now);
         for tfi in self.resources.tfis(Direction::Down) {
             self.wake_down(now, tfi);
         }
@@ -304,7 +314,7 @@ impl Pcu {
     #[must_use]
     pub fn carries(&self, tfi: u8) -> bool {
         let tbf = self.down.get(usize::from(tfi)).and_then(Option::as_ref);
-        tbf.is_some_and(|tbf| !matches!(tbf.state, DownState::Silent | DownState::Leaving))
+        tbf.is_some_and(|tbf| !matches!(tbf.state, DownState::Silent | DownState::Leaving | DownState::Lost))
     }
 
     /// An access burst came in a frame.

@@ -64,6 +64,11 @@ impl Pcu {
             return Err(pdu);
         }
         let mobile = pdu.mobile;
+        if self.discards() {
+            self.learn(mobile, pdu.tlli);
+            self.discard(pdu);
+            return Ok(());
+        }
         self.waiting.0 += 1;
         self.waiting.1 += octets;
         self.learn(mobile, pdu.tlli);

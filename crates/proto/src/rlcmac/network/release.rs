@@ -34,7 +34,7 @@ impl Pcu {
                 | DownState::Flowing
                 | DownState::Finishing
                 | DownState::Released => self.release_down(tfi, set & gone),
-                DownState::Leaving | DownState::Silent => {}
+                DownState::Leaving | DownState::Silent | DownState::Lost => {}
             }
         }
         for tfi in self.resources.tfis(Direction::Up) {
@@ -48,10 +48,10 @@ impl Pcu {
         }
     }
 
-    /// PDCHs on which something is sent: those of the cell, and those that it gives up.
+    /// PDCHs on which something is sent: those of the cell and those that it gives up, but for those that calls have.
     #[must_use]
     pub const fn pdchs(&self) -> u8 {
-        self.config.pdchs | self.leaving
+        (self.config.pdchs | self.leaving) & !self.calls.held()
     }
 
     /// PDCHs on which nothing is to be said any more are given up.

@@ -81,6 +81,7 @@ impl Pcu {
     /// A block period begins: to be called before its blocks are asked for.
     pub fn begin(&mut self, now: Instant, period: u64) {
         self.wake(now);
+        self.give_way(now, period);
         self.give_up_pdchs();
         self.measure_drain(period);
         for slot in 0..8_usize {
@@ -97,6 +98,10 @@ impl Pcu {
 
     /// What goes downlink on a PDCH in a block period; `None` where there is nothing to say.
     pub fn downlink(&mut self, now: Instant, slot: u8, period: u64) -> Option<DownBlock> {
+        if let Some(block) = self.pdch_release(slot, period) {
+            self.counts.control += 1;
+            return Some(block);
+        }
         let usf = self.next_usf(now, slot, period + 1);
         if let Some(block) = self.control_block(slot, period, usf) {
             self.counts.control += 1;
@@ -169,6 +174,7 @@ impl Pcu {
         match control {
             Control::DownlinkAssignment { to, tfi, is_new } => {
                 let tbf = self.down_tbf(tfi)?;
+                tbf.is_told = true;
                 Some(Down::DownlinkAssignment { to, tfi, slots: tbf.wanted, acknowledged, is_new })
             }
             Control::UplinkAssignment { to, tfi } => {

@@ -43,6 +43,8 @@ pub(super) enum UpState {
 pub(super) struct UpTbf {
     pub(super) state: UpState,
     pub(super) usfs: Usfs,
+    /// USFs on PDCHs that calls have taken: a mobile that has not heard of it still obeys them.
+    pub(super) lost_usfs: Usfs,
     /// Whose it is; nobody's until contention is resolved.
     pub(super) tlli: Option<Tlli>,
     receiver: Receiver,
@@ -100,7 +102,7 @@ impl UpTbf {
         slots.fold(0, |set, (slot, _)| set | 1 << slot)
     }
 
-    fn slot(&self) -> Option<u8> {
+    pub(super) fn slot(&self) -> Option<u8> {
         (0_u8..).zip(&self.usfs).find(|(_, usf)| usf.is_some()).map(|(slot, _)| slot)
     }
 }
@@ -125,7 +127,7 @@ impl Pcu {
     /// Makes an uplink TBF of a class; `None` where the cell has no room for it. A mobile that is known gets what goes beside its downlink TBF.
     pub(super) fn make_up(&mut self, wanted: u8, class: Class, tlli: Option<Tlli>) -> Option<u8> {
         let per_pdch = self.config.tbfs_per_pdch_max;
-        let pdchs = self.config.pdchs;
+        let pdchs = self.usable();
         let free = slots(pdchs).filter(|slot| self.resources.has_usf(*slot, per_pdch));
         let free = free.fold(0, |set, slot| set | 1 << slot);
         let mobile = tlli.and_then(|tlli| self.by_tlli.get(&tlli)).copied();
@@ -148,6 +150,7 @@ impl Pcu {
         let tbf = UpTbf {
             state: UpState::Assigning,
             usfs,
+            lost_usfs: [None; 8],
             tlli,
             receiver: Receiver::new(Mode::Acknowledged),
             account: self.up_time.open(class),
@@ -362,6 +365,9 @@ impl Pcu {
                 self.resources.give_usf(slot, *usf);
                 set |= 1 << slot;
             }
+        }
+        for (slot, usf) in (0_u8..).zip(&tbf.lost_usfs) {
+            usf.iter().for_each(|usf| self.resources.give_usf(slot, *usf));
         }
         self.resources.give_tfi(Direction::Up, tfi);
         self.resources.count(Direction::Up, set, false);

@@ -76,6 +76,7 @@ impl Pcu {
                 DownState::Silent => "silent",
                 DownState::Confirming => "confirming",
                 DownState::Leaving => "leaving",
+                DownState::Lost => "lost",
             },
             slots: tbf.slots,
             waiting_octets: tbf.waiting_octets(),

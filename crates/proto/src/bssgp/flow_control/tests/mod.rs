@@ -268,3 +268,42 @@ fn a_move_respects_the_limits_of_the_new_cell() {
     assert_eq!(bench.control.move_ms(&mut bench.around.context(), 1, 1).pdus, 2);
     assert_eq!(bench.drops(Drop::FlowCellQueueFull), 1);
 }
+
+#[test]
+fn with_r_of_0_a_mobile_waits_and_what_comes_may_have_its_first_pdu_go() {
+    for asks_at_zero in [false, true] {
+        let mut bench = Bench::with(|config| config.asks_at_zero = asks_at_zero);
+        let closed = Bucket { rate_bit_per_s: 0, ..bucket(1000, 1000) };
+        assert!(bench.control.set_ms(&mut bench.around.context(), 0, 1, closed, None));
+        for name in 1..=3 {
+            assert!(bench.put(1, BestEffort, name, 20));
+        }
+        // Those that came asked together: one has gone.
+        let first = if asks_at_zero { vec![1] } else { vec![] };
+        assert_eq!(bench.drain().0, first);
+        assert_eq!(bench.at(900).drain().0, [], "nothing goes by itself");
+        bench.control.ask(&mut bench.around.context(), 1);
+        assert_eq!(bench.drain().0, if asks_at_zero { vec![2] } else { vec![] });
+        // R is known again: all the rest goes at once, and in its order.
+        assert!(bench.control.set_ms(&mut bench.around.context(), 0, 1, bucket(1000, 1000), None));
+        let rest: Vec<u32> = (if asks_at_zero { 3 } else { 1 }..=3).collect();
+        assert_eq!(bench.drain().0, rest);
+    }
+}
+
+#[test]
+fn a_cell_with_r_of_0_waits_and_goes_on_at_once() {
+    let mut bench = Bench::new();
+    let flow = |rate: u64| BvcParameters {
+        bvc: Bucket { rate_bit_per_s: rate, ..bucket(1000, 1000) },
+        default_ms: bucket(1000, 1000),
+    };
+    bench.control.set_bvc(&mut bench.around.context(), 0, flow(0), None);
+    for name in 1..=3 {
+        assert!(bench.put(name, BestEffort, name, 20));
+    }
+    assert_eq!(bench.drain().0, []);
+    assert_eq!(bench.at(60_000).drain().0, []);
+    bench.control.set_bvc(&mut bench.around.context(), 0, flow(8000), None);
+    assert_eq!(bench.drain().0, [1, 2, 3]);
+}
