@@ -8,9 +8,11 @@
 //! | NSE k (from 0), of cells k·`cells-per-nse` and on | NSEI `nsei-base + k`, NSVCI `nsvci-base + k`, UDP port `local-port + k`; with IP-SNS e ports for each NSE, `local-port + k·e` and on |
 
 mod commands;
+mod sharing;
 mod tbfs;
 
 pub(crate) use commands::{groups, install, write};
+pub use sharing::{CallsBy, PreemptionPolicy, SCRIPT_MAX, ScriptedCalls, Sharing};
 pub use tbfs::Tbfs;
 
 use crate::config::Element;
@@ -99,6 +101,9 @@ impl CellsConfig {
                 say(format!("'{what} {base}' leaves no numbers for {} cells", cells.count));
             }
         }
+        if self.radio.sharing.calls.is_some() && self.radio.rlcmac.is_none() {
+            say("'radio rlcmac calls' takes timeslots: add 'radio rlcmac slots N cs N'".to_owned());
+        }
         if let Some(um) = self.radio.um {
             if self.radio.rlcmac.is_none() {
                 say("'radio um virtual' is the air of RLC/MAC: add 'radio rlcmac slots N cs N'".to_owned());
@@ -172,6 +177,8 @@ pub struct Radio {
     pub tbfs: Tbfs,
     /// What its PCUs do.
     pub pcu: Pcu,
+    /// Calls that share its PDCHs.
+    pub sharing: Sharing,
     /// An air for mobiles that are elsewhere.
     pub um: Option<VirtualUm>,
 }
@@ -312,6 +319,7 @@ impl Default for Radio {
             rlcmac: None,
             tbfs: Tbfs::default(),
             pcu: Pcu::default(),
+            sharing: Sharing::default(),
             um: None,
         }
     }

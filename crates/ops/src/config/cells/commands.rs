@@ -1,6 +1,6 @@
 //! The commands of cells, and how they are written.
 
-use super::{CellsConfig, GbDialect, HasCells, Pcu, RlcMac, UmGroups, VirtualUm, set, tbfs};
+use super::{CellsConfig, GbDialect, HasCells, Pcu, RlcMac, UmGroups, VirtualUm, set, sharing, tbfs};
 use crate::config::{ConfigText, Element};
 use crate::grammar::{Args, CommandError, Grammar, Node};
 use gannet_wire::rlcmac::coding::CodingScheme;
@@ -51,6 +51,7 @@ fn write_cells(config: &CellsConfig, text: &mut ConfigText) {
     }
     tbfs::write(&radio.tbfs, text);
     write_pcu(&radio.pcu, text);
+    sharing::write(&radio.sharing, text);
     if let Some(VirtualUm { arfcn, groups: UmGroups { downlink, uplink } }) = radio.um {
         text.line(format_args!("radio um virtual arfcn {arfcn} groups {downlink} {uplink}"));
     }
@@ -222,6 +223,7 @@ fn install_radio<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: N
         install_rlcmac(grammar, node);
         tbfs::install(grammar, node);
         install_pcu(grammar, node);
+        sharing::install(grammar, node);
         install_um(grammar, node);
     }
     let flow = "What the BSS tells the SGSN";
