@@ -7,13 +7,16 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_machine::{Machine, Peer, Port};
+use gannet_node::bss::calls::{CallPlan, Taken};
 use gannet_node::bss::radio::{ChannelConfig, RadioConfig, RlcMacConfig, VirtualUmConfig, Weights};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
-use gannet_ops::config::cells::{Cells, CellsConfig, GbDialect, Pcu, Radio};
+use gannet_ops::config::cells::{
+    CallsBy, Cells, CellsConfig, GbDialect, Pcu, PreemptionPolicy, Radio, ScriptedCalls, Sharing,
+};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
 use gannet_proto::rlcmac::ccch::Layout;
-use gannet_proto::rlcmac::config::NetworkConfig;
+use gannet_proto::rlcmac::config::{NetworkConfig, Preempted, WithoutPdch};
 use gannet_proto::rlcmac::multislot::MultislotClass;
 use gannet_rt::{EventLoop, MachineId, Outside, UdpConfig};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, Rai};
@@ -62,6 +65,7 @@ impl Plan {
         bss.ip_sns = ip_sns;
         bss.loss_percent = config.radio.loss_percent;
         bss.rlcmac = rlcmac(&config.radio);
+        bss.calls = calls(&config.radio.sharing);
         let pcu = config.radio.pcu;
         if bss.rlcmac.is_some() {
             bss.bucket_time = Duration::from_millis(u64::from(pcu.bucket_cs) * 10);
@@ -207,6 +211,8 @@ fn rlcmac(radio: &Radio) -> Option<RlcMacConfig> {
         multislot_class: class,
         delayed_release: Duration::from_millis(pcu.idle_ms.into()),
         idle_poll: Duration::from_millis(pcu.idle_poll_ms.into()),
+        preempted: preempted(radio.sharing.policy),
+        without_pdch: if radio.sharing.ignores_access { WithoutPdch::Ignore } else { WithoutPdch::Reject },
         ..NetworkConfig::new(pdchs, rlcmac.coding)
     };
     let channel =
@@ -215,11 +221,44 @@ fn rlcmac(radio: &Radio) -> Option<RlcMacConfig> {
     let weights = Weights { high, normal, low };
     let mut config = RlcMacConfig { channel, weights, ..RlcMacConfig::new(network) };
     config.mobile.multislot_class = class.number();
+    config.mobile.holds = radio.sharing.mobiles_hold;
     if pcu.has_combined_ccch {
         config.options.paging.layout = Layout::Combined;
     }
     config.options.t3192 = Duration::from_millis(pcu.t3192_ms.into());
     Some(config)
+}
+
+/// What becomes of LL-PDUs when calls have all PDCHs.
+fn preempted(policy: PreemptionPolicy) -> Preempted {
+    match policy {
+        PreemptionPolicy::Flush => Preempted::Flush,
+        PreemptionPolicy::Hold => Preempted::Hold,
+        PreemptionPolicy::HoldFor(seconds) => Preempted::HoldFor(Duration::from_secs(seconds.into())),
+        PreemptionPolicy::Forward => Preempted::Forward,
+    }
+}
+
+/// How calls come.
+fn calls(sharing: &Sharing) -> Option<CallPlan> {
+    let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+    Some(match sharing.calls? {
+        CallsBy::Periods { span_s, between_s, slots } => {
+            let (span, between) = (seconds(span_s), seconds(between_s));
+            CallPlan::Periodic { first: between, span, between, slots }
+        }
+        CallsBy::Erlang { millierlangs, holding_s, seed } => {
+            CallPlan::Erlang { seed: seed.into(), millierlangs, mean_holding: seconds(holding_s) }
+        }
+        CallsBy::Script(script) => {
+            let taken = |calls: ScriptedCalls| Taken {
+                at: seconds(calls.at_s),
+                span: seconds(calls.span_s),
+                slots: calls.slots,
+            };
+            CallPlan::Script(script.into_iter().flatten().map(taken).collect())
+        }
+    })
 }
 
 /// What the SGSN is told where the radio does not measure; of RLC/MAC what its PDCHs carry, and a mobile's TBF.

@@ -282,6 +282,18 @@ const OF_BSS: (&[Example], &[Reason]) = (
         ("activate-on-attach", "bss\n no activate-on-attach\n", "bss\n activate-on-attach\n"),
         ("timer t3192 <0-1500>", "bss\n radio rlcmac slots 3 cs 2\n", "bss\n timer t3192 1000\n"),
         ("no radio rlcmac", "bss\n radio rlcmac slots 3 cs 2\n", "bss\n no radio rlcmac\n"),
+        ("radio rlcmac calls periods <1-86400> between <1-86400> slots <1-8>", BSS_RLCMAC, BSS_PERIODS),
+        ("radio rlcmac calls at <0-86400> for <1-86400> slots <1-8>", BSS_RLCMAC, BSS_CALLS),
+        (
+            "radio rlcmac calls erlang <1-100000> holding <1-86400> seed <0-4294967295>",
+            BSS_RLCMAC,
+            "bss\n radio rlcmac calls erlang 700 holding 90 seed 1\n",
+        ),
+        ("no radio rlcmac calls", BSS_CALLING, "bss\n no radio rlcmac calls\n"),
+        ("preemption policy (flush|hold|forward)", BSS_RLCMAC, "bss\n preemption policy flush\n"),
+        ("preemption policy hold-for <0-63>", BSS_RLCMAC, "bss\n preemption policy hold-for 7\n"),
+        ("preemption access (ignore|reject)", BSS_RLCMAC, "bss\n preemption access ignore\n"),
+        ("preemption mobile (hold|flush)", BSS_RLCMAC, "bss\n preemption mobile hold\n"),
         (
             "radio um virtual arfcn <0-1023> groups A.B.C.D A.B.C.D",
             "bss\n radio rlcmac slots 3 cs 2\n",
@@ -290,6 +302,11 @@ const OF_BSS: (&[Example], &[Reason]) = (
     ],
     &[],
 );
+
+const BSS_RLCMAC: &str = "bss\n radio rlcmac slots 3 cs 2\n";
+const BSS_PERIODS: &str = "bss\n radio rlcmac calls periods 3 between 60 slots 8\n";
+const BSS_CALLS: &str = "bss\n radio rlcmac calls at 1 for 2 slots 3\n";
+const BSS_CALLING: &str = "bss\n radio rlcmac slots 3 cs 2\n radio rlcmac calls at 1 for 2 slots 3\n";
 
 const OF_EDGE: (&[Example], &[Reason]) = (
     &[
@@ -348,6 +365,18 @@ const OF_MS: (&[Example], &[Reason]) = (
             "ms\n cells\n  timer t3192 1000\n",
         ),
         ("no radio rlcmac", "ms\n cells\n  radio rlcmac slots 3 cs 2\n", "ms\n cells\n  no radio rlcmac\n"),
+        ("radio rlcmac calls periods <1-86400> between <1-86400> slots <1-8>", MS_RLCMAC, MS_PERIODS),
+        ("radio rlcmac calls at <0-86400> for <1-86400> slots <1-8>", MS_RLCMAC, MS_CALLS),
+        (
+            "radio rlcmac calls erlang <1-100000> holding <1-86400> seed <0-4294967295>",
+            MS_RLCMAC,
+            "ms\n cells\n  radio rlcmac calls erlang 700 holding 90 seed 1\n",
+        ),
+        ("no radio rlcmac calls", MS_CALLING, "ms\n cells\n  no radio rlcmac calls\n"),
+        ("preemption policy (flush|hold|forward)", MS_RLCMAC, "ms\n cells\n  preemption policy flush\n"),
+        ("preemption policy hold-for <0-63>", MS_RLCMAC, "ms\n cells\n  preemption policy hold-for 7\n"),
+        ("preemption access (ignore|reject)", MS_RLCMAC, "ms\n cells\n  preemption access ignore\n"),
+        ("preemption mobile (hold|flush)", MS_RLCMAC, "ms\n cells\n  preemption mobile hold\n"),
         (
             "radio um virtual arfcn <0-1023> groups A.B.C.D A.B.C.D",
             "ms\n cells\n  radio rlcmac slots 3 cs 2\n",
@@ -392,6 +421,11 @@ const OF_MS: (&[Example], &[Reason]) = (
         ("no cell <0-999> <0-999> <0-65535> <0-255> <0-65535>", "the same"),
     ],
 );
+
+const MS_RLCMAC: &str = "ms\n cells\n  radio rlcmac slots 3 cs 2\n";
+const MS_PERIODS: &str = "ms\n cells\n  radio rlcmac calls periods 3 between 60 slots 8\n";
+const MS_CALLS: &str = "ms\n cells\n  radio rlcmac calls at 1 for 2 slots 3\n";
+const MS_CALLING: &str = "ms\n cells\n  radio rlcmac slots 3 cs 2\n  radio rlcmac calls at 1 for 2 slots 3\n";
 
 /// Bearers and 'cells' exclude each other, so that each word of a bearer is tried on a base of its own.
 #[test]

@@ -3,6 +3,7 @@
 use gannet_machine::time::Duration;
 use gannet_ops::config::Element;
 use gannet_ops::config::ReporterKind;
+use gannet_ops::config::cells::{CallsBy, PreemptionPolicy, Sharing};
 use gannet_ops::config::ggsn::GgsnConfig;
 use gannet_ops::config::ms;
 use gannet_ops::config::sgsn::{GmmTimer, SgsnConfig};
@@ -378,12 +379,37 @@ ctrl
                gb-dialect ip-sns\n ip-sns endpoints 2\n ip-sns spare-endpoints 3\n combined-procedures\n no attach-rate\n no activate-on-attach\n qos precedence 1 delay 2 reliability 3 peak 4 mean 31\n \
                radio downlink 5000 uplink 2500\n flow-control ms bmax 600 rate 700\n \
                radio rlcmac slots 5 cs 4 c-i 12\n radio rlcmac multislot-class 10\n radio rlcmac ccch combined\n radio rlcmac idle-poll 270\n \
-               timer x2031 2000\n";
+               timer x2031 2000\n radio rlcmac calls at 1 for 2 slots 3\n radio rlcmac calls at 4 for 5 slots 8\n \
+               preemption policy hold-for 63\n preemption access ignore\n preemption mobile hold\n";
     let bss = round_trip::<Bss>(bss);
     assert!(bss.gb.cells.mnc_three_digits && bss.fleet.mobiles.combined);
     let pcu = bss.gb.radio.pcu;
     assert_eq!((pcu.multislot_class, pcu.idle_ms, pcu.idle_poll_ms), (10, 2000, 270));
     assert!(pcu.has_combined_ccch);
+    for (line, sharing) in [
+        (
+            "radio rlcmac calls periods 3 between 60 slots 8",
+            Sharing {
+                calls: Some(CallsBy::Periods { span_s: 3, between_s: 60, slots: 8 }),
+                ..Sharing::default()
+            },
+        ),
+        (
+            "radio rlcmac calls erlang 700 holding 90 seed 5",
+            Sharing {
+                calls: Some(CallsBy::Erlang { millierlangs: 700, holding_s: 90, seed: 5 }),
+                ..Sharing::default()
+            },
+        ),
+        ("preemption policy flush", Sharing { policy: PreemptionPolicy::Flush, ..Sharing::default() }),
+        ("preemption policy hold", Sharing { policy: PreemptionPolicy::Hold, ..Sharing::default() }),
+    ] {
+        let text = format!("bss\n radio rlcmac slots 5 cs 4\n {line}\n");
+        assert_eq!(round_trip::<Bss>(&text).gb.radio.sharing, sharing, "{line}");
+    }
+    let alone = "bss\n radio rlcmac calls periods 3 between 60 slots 8\n";
+    let problem = config::read::<Bss>("x.cfg", alone).expect_err("a problem").to_string();
+    assert!(problem.contains("add 'radio rlcmac slots N cs N'"), "{problem}");
     round_trip::<Ggsn>(
         "ggsn a\n description two words\n gtp bind-ip 10.0.0.1\n gtp bind-ipv6 2001:db8::2\n gtp source-check off\n no gtp path-failure-delay\n gtp peer 10.0.0.9\n gtp peer 2001:db8::9 max-contexts 7\n echo-interval 99\n store /var/x\n gtp bind-ip 10.0.0.1\n max-pdp-contexts 9\n sgsn-restart delete\n apn x\n  shutdown\n  no g-pdu tx-sequence-numbers\n apn y\n  gtpu-mode kernel-gtp\n  tun-device t\n  ipup-script /a\n  ipdown-script /c\n  type-support v4\n  type-support v6\n  mtu 1400 apply\n  mss-clamp 1200\n  ip prefix dynamic 10.1.0.0/16\n  ip prefix static 10.2.0.0/16\n  ip dns 1 10.0.0.53\n  ipv6 prefix dynamic 2001:db8::/56\n  ipv6 prefix static 2001:db8:1::/56\n  ipv6 dns 0 2001:db8::53\n  ipv6 ifconfig 2001:db8::1/64\n  ipv6 link-local fe80::7/64\n  client-to-client inside\n  idle-timeout 600\n  mbr-police\n  pap refuse\n apn z\n  mtu default apply\n  mss-clamp mtu\n  client-to-client refuse\n  pap ignore\n shutdown ggsn\nggsn b\n gtp bind-ip 10.0.0.2\n no echo-interval\n",
     );

@@ -119,7 +119,8 @@ impl Node for BssNode {
                 access.command(self.bss, order);
             }
             let at_start = |radio: &ops::Radio| {
-                (radio.uplink_octets_per_s, radio.loss_percent, radio.rlcmac, radio.pcu, radio.um)
+                let rlcmac = (radio.rlcmac, radio.pcu, radio.sharing);
+                (radio.uplink_octets_per_s, radio.loss_percent, rlcmac, radio.um)
             };
             if at_start(&old.gb.radio) != at_start(&new.gb.radio) {
                 out.push_str(

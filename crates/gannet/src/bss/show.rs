@@ -115,16 +115,25 @@ fn cells_with_rlcmac(bss: &Bss) -> impl Iterator<Item = (u16, &Cell)> {
 
 /// `show radio`.
 pub fn radio_cells(bss: &Bss) -> impl Iterator<Item = view::RadioCell> {
-    cells_with_rlcmac(bss).map(|(number, cell)| view::RadioCell {
+    cells_with_rlcmac(bss).map(move |(number, cell)| view::RadioCell {
         number,
         arfcn: cell.pcu().options().arfcn,
         pdchs: cell.pcu().config().pdchs,
+        held: cell.pcu().held_channels(),
+        preemption: cell.pcu().preemption_counts(),
+        calls: calls(bss, number),
         tbfs: cell.pcu().tbfs(),
         blocks: *cell.pcu().counts(),
         access: *cell.pcu().access_counts(),
         air: cell.counts(),
         rlc: cell.pcu().rlc_counts(),
     })
+}
+
+/// Calls that came to a cell, and those of them that were blocked.
+fn calls(bss: &Bss, number: u16) -> (u64, u64) {
+    let shared = bss.cell(number.into()).and_then(|cell| cell.shared);
+    shared.map_or((0, 0), |shared| (shared.calls.offered, shared.calls.blocked))
 }
 
 /// `show tbf all`: of each cell the uplink ones first.

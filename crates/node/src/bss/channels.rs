@@ -123,6 +123,7 @@ impl Bss {
         let Some(state) = self.cells.get_mut(cell as usize) else { return };
         if discards && state.shared.closed.insert(mobile, cx.now).is_none() {
             self.tell_closed(cx, cell, mobile);
+            self.look_at_flow_soon(cx.now, cell);
         }
     }
 
@@ -132,13 +133,15 @@ impl Bss {
         }
     }
 
-    /// R = 0 is told again each T while the cell has no PDCH, as the SGSN forgets it after Th.
-    pub(super) fn tell_closed_again(&mut self, cx: &mut Context<'_>, cell: u32) {
+    /// R = 0 is told again each T while the cell has no PDCH, as the SGSN forgets it after Th. True where there is something to look at
+    /// after C.
+    pub(super) fn tell_closed_again(&mut self, cx: &mut Context<'_>, cell: u32) -> bool {
         let (now, interval) = (cx.now, self.config.flow_control_interval);
         if self.radio.channels(cell).is_none_or(|channels| !channels.is_without_pdch()) {
-            return;
+            return false;
         }
-        let Some(state) = self.cells.get_mut(cell as usize) else { return };
+        let Some(state) = self.cells.get_mut(cell as usize) else { return false };
+        let is_any = !state.shared.closed.is_empty();
         let old = state.shared.closed.iter_mut().filter(|(_, told)| **told + interval <= now);
         let mobiles: Vec<u32> = old
             .map(|(mobile, told)| {
@@ -147,6 +150,7 @@ impl Bss {
             })
             .collect();
         mobiles.into_iter().for_each(|mobile| self.tell_closed(cx, cell, mobile));
+        is_any
     }
 
     /// Something has come from a mobile or for it: where its R is 0 and its cell has PDCHs, the SGSN is told what it is now.

@@ -137,8 +137,8 @@ impl Bss {
         if again <= now || has_changed {
             self.send_flow_control(cx, cell);
         }
-        self.tell_closed_again(cx, cell);
-        if self.tell_of_mobiles(cx, cell) {
+        let is_closed = self.tell_closed_again(cx, cell);
+        if self.tell_of_mobiles(cx, cell) || is_closed {
             self.look_at_flow_again(now, cell, C);
         } else if again > now {
             self.look_at_flow_again(now, cell, again.since(now));

@@ -9,9 +9,11 @@
 
 mod commands;
 mod pcu;
+mod sharing;
 
 pub(crate) use commands::{groups, install, write};
 pub use pcu::Pcu;
+pub use sharing::{CallsBy, PreemptionPolicy, SCRIPT_MAX, ScriptedCalls, Sharing};
 
 use crate::config::Element;
 use crate::grammar::{Action, CommandError, Edit, Grammar, Node, Problem};
@@ -99,6 +101,9 @@ impl CellsConfig {
                 say(format!("'{what} {base}' leaves no numbers for {} cells", cells.count));
             }
         }
+        if self.radio.sharing.calls.is_some() && self.radio.rlcmac.is_none() {
+            say("'radio rlcmac calls' takes timeslots: add 'radio rlcmac slots N cs N'".to_owned());
+        }
         if let Some(um) = self.radio.um {
             if self.radio.rlcmac.is_none() {
                 say("'radio um virtual' is the air of RLC/MAC: add 'radio rlcmac slots N cs N'".to_owned());
@@ -170,6 +175,8 @@ pub struct Radio {
     pub rlcmac: Option<RlcMac>,
     /// What its PCUs do.
     pub pcu: Pcu,
+    /// Calls that share its PDCHs.
+    pub sharing: Sharing,
     /// An air for mobiles that are elsewhere.
     pub um: Option<VirtualUm>,
 }
@@ -290,6 +297,7 @@ impl Default for Radio {
             flow_control_interval_s: 10,
             rlcmac: None,
             pcu: Pcu::default(),
+            sharing: Sharing::default(),
             um: None,
         }
     }

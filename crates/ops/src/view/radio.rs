@@ -6,7 +6,7 @@ use core::fmt;
 use gannet_proto::rlcmac::air::{AirCounts, Faults};
 use gannet_proto::rlcmac::mobile::MobileCounts;
 use gannet_proto::rlcmac::network::view::{MobileView, TbfCounts, TbfView};
-use gannet_proto::rlcmac::network::{AccessCounts, BlockCounts};
+use gannet_proto::rlcmac::network::{AccessCounts, BlockCounts, PreemptionCounts};
 use gannet_proto::rlcmac::rlc::RlcCounts;
 
 /// `show radio` and `show bts statistics`: one cell.
@@ -18,6 +18,12 @@ pub struct RadioCell {
     pub arfcn: u16,
     /// Its PDCHs, bit 0 for timeslot 0.
     pub pdchs: u8,
+    /// Of these, those that calls have.
+    pub held: u8,
+    /// What calls have done to GPRS.
+    pub preemption: PreemptionCounts,
+    /// Calls that came, and those of them that were blocked.
+    pub calls: (u64, u64),
     /// TBFs now, downlink and uplink.
     pub tbfs: (usize, usize),
     /// Blocks of its PDCHs.
@@ -51,9 +57,10 @@ impl RadioCell {
         let gauges = [
             ("tbfs_downlink", "downlink TBFs", number(self.tbfs.0)),
             ("tbfs_uplink", "uplink TBFs", number(self.tbfs.1)),
+            ("pdchs_held", "PDCHs that calls have", self.held.count_ones().into()),
         ];
         let gauges = gauges.map(|(name, help, value)| Metric::gauge(name, help, value));
-        let all = [self.downlink(), self.uplink(), self.on_ccch(), self.on_air()].concat();
+        let all = [self.downlink(), self.uplink(), self.on_ccch(), self.on_air(), self.by_calls()].concat();
         let counters = all.into_iter().map(|(name, help, value)| Metric::counter(name, help, value));
         gauges.into_iter().chain(counters).collect()
     }
@@ -112,6 +119,21 @@ impl RadioCell {
             ("assignments_single_block", "immediate assignments of single blocks", access.single_blocks),
             ("assignments_downlink", "immediate assignments of downlink TBFs", access.downlink),
             ("assignment_rejects", "immediate assignment rejects", access.rejects),
+            ("access_bursts_ignored", "access bursts without an answer as there was no PDCH", access.ignored),
+        ]
+    }
+
+    fn by_calls(&self) -> Vec<Counted> {
+        let counts = &self.preemption;
+        vec![
+            ("calls_offered", "calls that came", self.calls.0),
+            ("calls_blocked", "calls that found no timeslot", self.calls.1),
+            ("preemptions_partial", "times that calls took PDCHs and left some", counts.partial),
+            ("preemptions_complete", "times that calls took the last PDCHs", counts.complete),
+            ("preemption_returns", "times that PDCHs returned", counts.returns),
+            ("preempted_tbfs_downlink", "downlink TBFs that calls broke", counts.broken_down),
+            ("preempted_tbfs_uplink", "uplink TBFs that calls broke", counts.broken_up),
+            ("preempted_ll_pdus", "LL-PDUs downlink that were discarded for calls", counts.discarded),
         ]
     }
 
@@ -136,7 +158,11 @@ type Counted = (&'static str, &'static str, u64);
 impl fmt::Display for RadioCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { number, arfcn, pdchs, .. } = self;
-        writeln!(f, "Cell {number}: ARFCN {arfcn}, PDCHs on timeslots {}", Timeslots(*pdchs))?;
+        write!(f, "Cell {number}: ARFCN {arfcn}, PDCHs on timeslots {}", Timeslots(*pdchs))?;
+        if self.held != 0 {
+            write!(f, ", calls on {}", Timeslots(self.held))?;
+        }
+        f.write_str("\n")?;
         self.metrics().iter().try_for_each(|metric| writeln!(f, "  {}: {}", metric.help, metric.value))
     }
 }
@@ -254,6 +280,9 @@ mod tests {
             number: 1,
             arfcn: 2,
             pdchs: 0b1100_0000,
+            held: 0b1000_0000,
+            preemption: PreemptionCounts { complete: 20, ..PreemptionCounts::default() },
+            calls: (21, 22),
             tbfs: (3, 4),
             blocks: BlockCounts {
                 data: [10, 11, 12, 13, 14],
@@ -274,7 +303,7 @@ mod tests {
         let helps: BTreeSet<_> = metrics.iter().map(|metric| metric.help).collect();
         assert_eq!((names.len(), helps.len()), (metrics.len(), metrics.len()));
         let all: u64 = metrics.iter().map(|metric| metric.value).sum();
-        assert_eq!(all, (3..=4).chain(10..=19).sum::<u64>(), "each stands once");
+        assert_eq!(all, (3..=4).chain(10..=22).sum::<u64>() + 1, "each stands once");
         let mobile = mobile_metrics(&MobileCounts { data: [3, 2, 1, 0, 0], ..MobileCounts::default() });
         let of = |name| mobile.iter().find(|metric| metric.name == name).map(|metric| metric.value);
         assert_eq!((of("data_sent"), of("data_new")), (Some(6), Some(3)));
@@ -283,7 +312,10 @@ mod tests {
     #[test]
     fn a_person_reads_cells_tbfs_and_mobiles() {
         let text = cell().to_string();
-        assert!(text.starts_with("Cell 1: ARFCN 2, PDCHs on timeslots 6,7\n  downlink TBFs: 3\n"), "{text}");
+        assert!(
+            text.starts_with("Cell 1: ARFCN 2, PDCHs on timeslots 6,7, calls on 7\n  downlink TBFs: 3\n"),
+            "{text}"
+        );
         assert!(text.contains("\n  downlink dummy control blocks: 16\n"), "{text}");
         let counts =
             TbfCounts::Sent(SenderCounts { new: 5, needed: 2, acknowledged: 4, ..SenderCounts::default() });

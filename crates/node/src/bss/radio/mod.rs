@@ -151,10 +151,10 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Calls have all.
+    /// Calls have all, or take the last in these block periods.
     #[must_use]
     pub const fn is_without_pdch(&self) -> bool {
-        self.configured == self.held
+        self.usable == 0
     }
 }
 

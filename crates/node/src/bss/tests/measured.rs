@@ -48,7 +48,7 @@ pub(super) fn send(world: &mut World, mobile: u32, octets: usize, lifetime: PduL
 /// The buckets of an SGSN, and what waits before them.
 pub(super) struct Buckets {
     pub(super) control: FlowControl<Meta>,
-    around: Surroundings<Quiet>,
+    pub(super) around: Surroundings<Quiet>,
     bvc: Option<BvcParameters>,
     mobiles: Vec<Option<Bucket>>,
     /// FLOW-CONTROL PDUs of the cell.

@@ -72,6 +72,7 @@ fn flush_says_r_0_for_the_mobile_and_waits_for_it_to_speak() {
         // What comes meanwhile is discarded, too. R = 0 is told again each 10 s.
         world.run_until(5000);
         send(&mut world, 1, 500, PduLifetime::INFINITE);
+        world.run_until(5010);
         assert_eq!((discarded(&world), mobile_rates(&mut world)), (500, vec![(1, 0)]));
         world.run_until(30_000);
         let again = mobile_rates(&mut world);
@@ -94,7 +95,7 @@ fn flush_says_r_0_for_the_mobile_and_waits_for_it_to_speak() {
 #[test]
 fn forward_closes_and_opens_the_cell_at_once_and_loses_nothing() {
     let mut world = world(Preempted::Forward, 1, None);
-    (0..20).for_each(|_| send(&mut world, 0, 500, PduLifetime::INFINITE));
+    (0..12).for_each(|_| send(&mut world, 0, 500, PduLifetime::INFINITE));
     world.run_until(1000);
     cell_rates(&mut world);
     // One of three is left, and then none.
@@ -109,12 +110,14 @@ fn forward_closes_and_opens_the_cell_at_once_and_loses_nothing() {
     assert_eq!((shared.configured, shared.held, shared.usable), (PDCHS, PDCHS, 0));
     let before = delivered(&world);
     world.run_until(15_000);
-    assert_eq!((delivered(&world), cell_rates(&mut world)), (before, vec![0]), "and again after T");
+    // The other cell says its own after T.
+    let again: Vec<u64> = cell_rates(&mut world).into_iter().filter(|rate| *rate != NOMINAL).collect();
+    assert_eq!((delivered(&world), again), (before, vec![0]), "and again after T");
     hold(&mut world, 0);
     let back = cell_rates(&mut world);
     assert!(back.len() == 1 && back[0].abs_diff(NOMINAL) < NOMINAL / 10, "{back:?}");
     world.run_until(20_000);
-    assert_eq!((delivered(&world), world.drops(Drop::BssPreempted)), (20 * 500, 0));
+    assert_eq!((delivered(&world), world.drops(Drop::BssPreempted)), (12 * 500, 0));
     let counts = world.bss.cell(0).unwrap().shared.unwrap().channels.counts;
     assert_eq!((counts.partial, counts.complete, counts.returns), (1, 1, 1));
 }
@@ -122,7 +125,7 @@ fn forward_closes_and_opens_the_cell_at_once_and_loses_nothing() {
 #[test]
 fn hold_opens_the_cell_with_the_next_look() {
     let mut world = world(Preempted::Hold, 1, None);
-    (0..20).for_each(|_| send(&mut world, 0, 500, PduLifetime::INFINITE));
+    (0..12).for_each(|_| send(&mut world, 0, 500, PduLifetime::INFINITE));
     world.run_until(1000);
     hold(&mut world, PDCHS);
     world.run_until(1050);
@@ -136,7 +139,7 @@ fn hold_opens_the_cell_with_the_next_look() {
     assert!(back.len() == 1 && back[0] > NOMINAL * 9 / 10, "{back:?}");
     world.run_until(9000);
     let lost = world.drops(Drop::BssPreempted);
-    assert!(lost <= 4 && delivered(&world) == (20 - lost) * 500, "{lost}");
+    assert!(lost <= 4 && delivered(&world) == (12 - lost) * 500, "{lost}");
 }
 
 /// With the buckets of an SGSN that holds more than three periods bring, nothing is dropped anywhere.
@@ -146,24 +149,25 @@ fn an_sgsn_that_is_told_holds_what_the_air_cannot_carry() {
     let plan = CallPlan::Periodic { first: between, span, between, slots: 8 };
     let mut world = world(Preempted::Forward, 1, Some(plan));
     let mut buckets = Buckets::new(1);
-    // 500 octets each 200 ms are 20 kbit/s of 36.
+    // 500 octets each 300 ms are 13 kbit/s of 36.
     let mut longest = 0;
-    buckets.run(&mut world, (10, 100_000), 200, |_, world| {
+    buckets.run(&mut world, (10, 97_000), 300, |_, world| {
         longest = longest.max(world.bss.cell(0).unwrap().queued.octets);
     });
     let drops = [Drop::BssOverrun, Drop::BssPreempted, Drop::BssLifetime];
     assert_eq!(drops.map(|drop| world.drops(drop)), [0; 3]);
+    assert_eq!(buckets.around.trace.drops.get(Drop::FlowMsQueueFull), 0);
     assert_eq!(buckets.control.queued_pdus(), 0);
     let waiting = world.bss.cell(0).unwrap().queued.octets;
-    let offered = 500 * (100_000 / 200 - 1);
+    let offered = 500 * (97_000 / 300);
     assert!(
         delivered(&world) + waiting + 1000 >= offered,
         "{} of {offered}, {waiting} wait",
         delivered(&world)
     );
     let shared = world.bss.cell(0).unwrap().shared.unwrap();
-    assert_eq!((shared.channels.counts.complete, shared.channels.counts.returns), (4, 3), "{shared:?}");
-    assert_eq!((shared.calls.offered, shared.calls.blocked), (12, 0));
+    assert_eq!((shared.channels.counts.complete, shared.channels.counts.returns), (3, 3), "{shared:?}");
+    assert_eq!((shared.calls.offered, shared.calls.blocked), (9, 0));
     assert!(longest < 12_000, "{longest}");
 }
 

@@ -120,6 +120,34 @@ fn the_lifetime_of_what_was_queued_is_shorter() {
 }
 
 #[test]
+fn r_0_holds_the_queue_of_a_mobile_and_another_r_lets_it_go_at_once() {
+    for asks_at_zero in [false, true] {
+        let mut bench = Bench::new(|config| config.flow.asks_at_zero = asks_at_zero);
+        bench.attach(0);
+        bench.activate(0, NSAPI);
+        let tlli = bench.phones[0].tlli;
+        let bucket =
+            |rate_bit_per_s| gannet_proto::bssgp::flow_control::Bucket { bmax_octets: 3200, rate_bit_per_s };
+        bench.bssgp(Nsei(1), Bvci(2), &Message::FlowControlMs(bucket(0).to_message(tlli, 1)));
+        bench.sent.clear();
+        for _ in 0..3 {
+            bench.downlink(0, NSAPI, &octets(100));
+        }
+        bench.pass_secs(5);
+        if !asks_at_zero {
+            assert!(bench.is_silent(), "{:?}", bench.sent);
+            bench.bssgp(Nsei(1), Bvci(2), &Message::FlowControlMs(bucket(36_000).to_message(tlli, 2)));
+            assert!(matches!(bench.next(), Sent::Bssgp(_, _, Message::FlowControlMsAck { .. })));
+        }
+        // With `asks_at_zero` each that came had the first of the queue go.
+        for _ in 0..3 {
+            assert_eq!(bench.next_down().header.tlli, tlli);
+        }
+        assert!(bench.is_silent() && bench.drops().is_empty());
+    }
+}
+
+#[test]
 fn a_long_n_pdu_is_cut_at_n201_u() {
     let mut bench = Bench::attached(true);
     let n_pdu = octets(1300);

@@ -1,6 +1,6 @@
 //! The commands of cells, and how they are written.
 
-use super::{CellsConfig, GbDialect, HasCells, RlcMac, UmGroups, VirtualUm, pcu, set};
+use super::{CellsConfig, GbDialect, HasCells, RlcMac, UmGroups, VirtualUm, pcu, set, sharing};
 use crate::config::{ConfigText, Element};
 use crate::grammar::{Args, CommandError, Grammar, Node};
 use gannet_wire::rlcmac::coding::CodingScheme;
@@ -50,6 +50,7 @@ fn write_cells(config: &CellsConfig, text: &mut ConfigText) {
         }
     }
     pcu::write(&radio.pcu, text);
+    sharing::write(&radio.sharing, text);
     if let Some(VirtualUm { arfcn, groups: UmGroups { downlink, uplink } }) = radio.um {
         text.line(format_args!("radio um virtual arfcn {arfcn} groups {downlink} {uplink}"));
     }
@@ -202,6 +203,7 @@ fn install_radio<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: N
     } else {
         install_rlcmac(grammar, node);
         pcu::install(grammar, node);
+        sharing::install(grammar, node);
         install_um(grammar, node);
     }
     let flow = "What the BSS tells the SGSN";

@@ -335,11 +335,7 @@ impl Pcu {
     /// PDCHs are there again: what waits gets its TBFs.
     fn pdchs_returned(&mut self, now: Instant) {
         self.drains_change(now);
-        if !self.is_without_pdch() {
-            self.calls.is_without = false;
-            self.calls.discards = false;
-            self.calls.held_until = None;
-        }
+        self.look_at_pdchs();
         self.feed_starving();
         for tfi in self.resources.tfis(Direction::Down) {
             if let Some(mobile) = self.mobile_of(tfi) {
@@ -357,6 +353,15 @@ impl Pcu {
         let set = self.down_slots_by(mobile, |set| u32::from(set & slots == 0));
         self.resources.count(Direction::Down, wanted, true);
         self.widen_down_to(mobile, set);
+    }
+
+    /// Where the cell has a PDCH, nothing is discarded any more.
+    pub(super) const fn look_at_pdchs(&mut self) {
+        if !self.is_without_pdch() {
+            self.calls.is_without = false;
+            self.calls.discards = false;
+            self.calls.held_until = None;
+        }
     }
 
     fn drains_change(&mut self, now: Instant) {

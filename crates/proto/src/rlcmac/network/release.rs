@@ -16,6 +16,7 @@ impl Pcu {
         let gone = self.config.pdchs & !config.pdchs;
         self.config = config;
         self.leaving = (self.leaving | gone) & !config.pdchs;
+        self.look_at_pdchs();
         for tfi in self.resources.tfis(Direction::Down) {
             let Some(tbf) = self.down_tbf(tfi) else { continue };
             let (set, mobile, state) = (tbf.slots | tbf.wanted, tbf.mobile, tbf.state);
