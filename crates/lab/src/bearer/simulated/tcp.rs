@@ -37,7 +37,7 @@ const BUFFER: u32 = 6 << 20;
 /// A link or connection that is not there after this has failed.
 const BEGINS_WITHIN: Duration = Duration::from_secs(60);
 const DAMAGED: &str = "what arrives is no segment of TCP";
-const WRITTEN_AT_ONCE: [u8; 65_536] = [0x5a; 65_536];
+static WRITTEN_AT_ONCE: [u8; 65_536] = [0x5a; 65_536];
 
 /// What carried the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
