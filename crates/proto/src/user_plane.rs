@@ -146,6 +146,9 @@ pub enum Output {
         /// How many in a row.
         count: u8,
     },
+    /// More N-PDUs of the contexts in acknowledged mode may wait for confirmation than before, though none is confirmed
+    /// ([`Sndcp::has_room`]).
+    Room,
     /// SNSM-STATUS.request: the link of a PDP context in acknowledged mode has ended or could not be established. It is
     /// established again with [`UserPlane::resume`], or with the next N-PDU.
     Status {
@@ -200,6 +203,7 @@ impl Said {
             | LlcOutput::ReleaseConfirm { .. }
             | LlcOutput::Data { .. }
             | LlcOutput::DataConfirm { .. }
+            | LlcOutput::Room { .. }
             | LlcOutput::Returned { .. } => None,
         }
     }
@@ -506,6 +510,10 @@ impl UserPlane<'_> {
             LlcOutput::DataConfirm { sapi, confirmed } => self.tell(cx, sapi, |sndcp, cx, setting, out| {
                 sndcp.data_confirm(cx, setting, confirmed, out);
             }),
+            LlcOutput::Room { sapi } => {
+                self.tell(cx, sapi, |sndcp, cx, setting, out| sndcp.room(cx, setting, sapi, out));
+                return Some(Output::Room);
+            }
             LlcOutput::Returned { sapi, units } => self.tell(cx, sapi, |sndcp, cx, setting, _| {
                 sndcp.data_returned(cx, setting, (sapi, &units));
             }),

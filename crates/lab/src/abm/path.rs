@@ -196,7 +196,7 @@ impl Path {
                 }
                 self.given = self.confirmed;
             }
-            LlcOutput::Returned { .. } => {}
+            LlcOutput::Returned { .. } | LlcOutput::Room { .. } => {}
             other @ (LlcOutput::DataConfirm { .. }
             | LlcOutput::Unitdata { .. }
             | LlcOutput::XidIndication(_)
@@ -235,7 +235,7 @@ impl Path {
                     return Err(format!("unit {number:?} came in place of {}", self.arrived));
                 }
             }
-            LlcOutput::Status { .. } => {}
+            LlcOutput::Status { .. } | LlcOutput::Room { .. } => {}
             other @ (LlcOutput::DataConfirm { .. }
             | LlcOutput::Returned { .. }
             | LlcOutput::Unitdata { .. }

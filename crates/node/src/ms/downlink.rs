@@ -139,6 +139,7 @@ impl Ms {
                 user_plane::Output::Llc(output) => self.llc_output(cx, index, (tlli, output), out),
                 user_plane::Output::NPdu(n_pdu) => self.deliver(index, n_pdu.nsapi, n_pdu.frame),
                 user_plane::Output::Confirmed { count, .. } => self.stats.confirmed += u64::from(count),
+                user_plane::Output::Room => {}
                 user_plane::Output::Status { nsapi, cause } => self.link_ended(cx, index, nsapi, cause),
             }
         }

@@ -41,6 +41,7 @@ const fn is_durable(output: &LlcOutput) -> bool {
             | LlcOutput::Unitdata { .. }
             | LlcOutput::Data { .. }
             | LlcOutput::DataConfirm { .. }
+            | LlcOutput::Room { .. }
     )
 }
 
@@ -253,6 +254,7 @@ impl Sgsn {
             Output::Confirmed { nsapi: _, number: _, count } => {
                 self.stats.n_pdu_confirmed += u64::from(count);
             }
+            Output::Room => self.set_all_blocked(slot),
             Output::Status { nsapi, cause } => self.link_lost(cx, slot, nsapi, cause),
         }
     }

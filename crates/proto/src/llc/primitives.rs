@@ -98,6 +98,11 @@ pub enum LlcOutput {
         /// The units, which LLC has no longer.
         units: Box<ReturnedUnits>,
     },
+    /// Layer 3 may have more units unconfirmed than before, though none is confirmed ([`Abm::beyond`](super::abm::Abm::beyond)).
+    Room {
+        /// Which link.
+        sapi: Sapi,
+    },
     /// LLGMM-STATUS.indication.
     Status {
         /// Where it happened.

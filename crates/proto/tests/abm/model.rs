@@ -487,6 +487,7 @@ impl Bench {
                 LlcOutput::DataConfirm { confirmed, .. } => {
                     seen.extend(confirmed.references().map(Seen::Confirmed));
                 }
+                LlcOutput::Room { .. } => {}
                 LlcOutput::Returned { units, .. } => {
                     let units: Vec<_> = units.iter().collect();
                     assert!(units.iter().all(|(reference, octets)| *octets == content(*reference)));

@@ -148,6 +148,7 @@ impl End {
                 self.confirmed += u32::from(confirmed.count);
                 self.standing_since = self.around.now;
             }
+            LlcOutput::Room { .. } => {}
             LlcOutput::Returned { units, .. } => {
                 let mut next = self.confirmed;
                 for (reference, octets) in units.iter() {

@@ -170,7 +170,7 @@ fn a_missing_frame_is_shown_and_sent_again_alone() {
             _ => None,
         })
         .collect();
-    assert_eq!(numbers, [2, 5]);
+    assert_eq!(numbers, [2, 2, 5, 5], "two acknowledgements show them, one after the other");
     assert_eq!(
         again[0][4..],
         two[4..two.len() - 3]
@@ -183,6 +183,15 @@ fn a_missing_frame_is_shown_and_sent_again_alone() {
     again.iter().for_each(|pdu| pair.ms.receive(pdu));
     std::mem::take(&mut pair.ms.sent).iter().for_each(|pdu| pair.sgsn.receive(pdu));
     assert_eq!((pair.ms.arrived, pair.sgsn.confirmed), (12, 12));
+    // A short unit goes twice now, and a long one once.
+    for (length, frames) in [(128, 2), (129, 1)] {
+        pair.sgsn.length = if length > 128 { |_| 129 } else { |_| 128 };
+        pair.sgsn.offered += 1;
+        pair.sgsn.drain();
+        assert_eq!(pair.sgsn.sent.len(), frames, "{length} octets");
+        std::mem::take(&mut pair.sgsn.sent).iter().for_each(|pdu| pair.ms.receive(pdu));
+    }
+    assert_eq!(pair.ms.drops(Drop::LlcDuplicate), 3, "second copies");
 }
 
 #[test]

@@ -176,6 +176,7 @@ impl End {
                 assert_eq!(nsapi, SURE);
                 self.confirmed.extend((0..count).map(|n| number.wrapping_add(n)));
             }
+            Output::Room => {}
             Output::Status { nsapi, .. } => {
                 assert_eq!(nsapi, SURE);
                 self.statuses += 1;

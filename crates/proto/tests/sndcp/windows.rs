@@ -89,6 +89,56 @@ fn the_same_window_is_no_queue_on_a_short_path() {
     assert_eq!(numbers(&pair.ms), (0..COUNT).collect::<Vec<_>>());
 }
 
+/// What a source carries that always has something, as a part of what the path carries, and the most and the mean of frames that are
+/// on their way at once.
+fn carried(round_trip: Duration, loss: f64, seed: u64) -> (f64, usize, usize) {
+    const OCTETS_PER_S: u64 = 12_500_000;
+    const COUNT: u32 = 12_000;
+    let mut pair = pair(seed, 255, round_trip, OCTETS_PER_S);
+    offer(&mut pair, 0..COUNT);
+    pair.pass(Duration::from_millis(300), |_| ());
+    let profile = pair.down.link.profile;
+    pair.set_profile(LinkProfile { loss, ..profile });
+    pair.pass(Duration::from_millis(300), |_| ());
+    let before = pair.ms.delivered.len();
+    let (mut steps, mut most, mut sum) = (0, 0, 0);
+    pair.pass(Duration::from_millis(300), |pair| {
+        let under_way = pair.down.under_way();
+        (steps, most, sum) = (steps + 1, most.max(under_way), sum + under_way);
+    });
+    let delivered = pair.ms.delivered.len() - before;
+    #[expect(clippy::cast_precision_loss, reason = "some thousand packets")]
+    let part = (delivered * OCTETS) as f64 / (OCTETS_PER_S as f64 * 0.3);
+    // Nothing is lost or doubled on the way to the end either.
+    pair.run();
+    assert_eq!(numbers(&pair.ms), (0..COUNT).collect::<Vec<_>>());
+    (part, most, sum / steps)
+}
+
+/// Until it is known that a frame is lost, and until its repetition is confirmed, twice as many are unconfirmed as the path holds. Those of
+/// them that have arrived are no queue.
+#[test]
+fn where_frames_are_lost_the_path_is_full_and_no_fuller() {
+    for ms in [8, 10, 12] {
+        for seed in 1..=3 {
+            let (part, most, mean) = carried(Duration::from_millis(ms), 0.05, seed);
+            assert!(part >= 0.8, "{part:.3} at {ms} ms");
+            // Half of the round trip is of the way there, and a queue of 3 ms before it, in frames of 0.114 ms.
+            let holds = usize::try_from(ms * 1000 / 2 / 114).unwrap();
+            assert!(mean <= holds + 40 && most <= holds + 140, "{mean} and {most} of {holds} at {ms} ms");
+        }
+    }
+}
+
+#[test]
+fn losses_make_no_queue_on_a_short_path() {
+    for seed in 1..=3 {
+        let (part, most, mean) = carried(Duration::from_micros(200), 0.05, seed);
+        assert!(part >= 0.85, "{part:.3}");
+        assert!(mean <= 46 && most <= 64 + 32, "{mean} and {most}");
+    }
+}
+
 /// A pair whose SGSN has as much unconfirmed as may be, all of which the mobile has: its acknowledgements do not come.
 fn stalled(seed: u64) -> (Pair, u32) {
     let mut pair = pair(seed, 255, Duration::from_millis(20), 125_000_000);

@@ -1,6 +1,7 @@
 //! What it comes to.
 
 use super::super::line::Kind;
+use super::tcp::{Download, Through};
 use super::{Answered, Carried, Changed, FITTING, LOSSY, Lossy, Trip};
 use crate::figure::{Curve, Figure, Panel, Point, Scale, Style};
 use crate::report::{Verdict, at_least, at_most, greatest, least};
@@ -13,6 +14,8 @@ const LOSS: f64 = 0.05;
 const SHORT: Duration = Duration::from_millis(8);
 const LEAST_KEPT: f64 = 0.85;
 const LEAST_OF_IDEAL: f64 = 0.8;
+/// What TCP may send again up to [`SHORT`], as a part of the segments.
+const AGAIN_MOST: f64 = 0.001;
 const PAUSE_MOST_MS: f64 = 200.0;
 
 fn row(name: String, means: &str, ours: String, (goal, holds): (String, Option<bool>)) -> Verdict {
@@ -106,6 +109,77 @@ fn of_goodput(carried: &[Carried], answered: &[Answered]) -> Vec<Verdict> {
         ));
     }
     rows
+}
+
+/// The claims of one connection where frames are lost.
+pub(super) fn of_tcp(downloads: &[Download]) -> Vec<Verdict> {
+    let of = |through, round_trip, loss: f64| {
+        downloads
+            .iter()
+            .find(|of| of.through == through && of.round_trip == round_trip && (of.loss - loss).abs() < 1e-9)
+    };
+    let mut rows = Vec::new();
+    for with in
+        downloads.iter().filter(|of| of.through == Through::Acknowledged && (of.loss - LOSS).abs() < 1e-9)
+    {
+        let trip = with.round_trip;
+        let (Some(without), Some(plain)) = (of(with.through, trip, 0.0), of(Through::Plain, trip, LOSS))
+        else {
+            continue;
+        };
+        let ms = trip.as_secs_f64() * 1e3;
+        let (part, means, goal) = if trip <= SHORT {
+            (
+                with.mbps / without.mbps,
+                "Goodput of one connection (cubic without HyStart) at 5 % loss, as a part of that without loss.",
+                LEAST_KEPT,
+            )
+        } else {
+            let means = "Goodput of one connection (cubic without HyStart) at 5 % loss, as a part of what an ideal selective repeat with the same window carries.";
+            (with.mbps / with.ideal_mbps, means, LEAST_OF_IDEAL)
+        };
+        let ours = format!("{part:.3}: {:.1} Mbit/s", with.mbps);
+        rows.push(row(
+            format!("TCP at 5 % loss, {ms} ms"),
+            means,
+            ours,
+            (format!(">= {goal}"), at_least(part, goal)),
+        ));
+        if trip <= SHORT {
+            rows.push(row(
+                format!("TCP retransmissions at 5 % loss, {ms} ms"),
+                "Segments that TCP sent again, as a part of all.",
+                format!("{:.3} %", with.again * 100.0),
+                ("<= 0.1 %".to_owned(), at_most(with.again, AGAIN_MOST)),
+            ));
+        }
+        rows.push(row(
+            format!("TCP beside the plain bearer at 5 % loss, {ms} ms"),
+            "Goodput of one connection at 5 % loss in acknowledged mode, as a multiple of that of the bearer alone.",
+            format!("{:.1} times: {:.1} beside {:.1} Mbit/s", with.mbps / plain.mbps, with.mbps, plain.mbps),
+            ("> 1".to_owned(), Some(with.mbps > plain.mbps)),
+        ));
+    }
+    rows
+}
+
+/// The same of connections.
+pub(super) fn table_of_tcp(downloads: &[Download]) -> String {
+    let mut text = "| way | round trip, ms | loss | goodput, Mbit/s | ideal, Mbit/s | TCP sent again | refused before SNDCP | packets that wait there |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    for of in downloads {
+        text.push_str(&format!(
+            "| {} | {} | {:.0} % | {:.1} | {:.1} | {:.3} % | {:.3} % | {:.0} |\n",
+            of.through.name(),
+            of.round_trip.as_secs_f64() * 1e3,
+            of.loss * 100.0,
+            of.mbps,
+            of.ideal_mbps,
+            of.again * 100.0,
+            of.refused * 100.0,
+            of.waiting,
+        ));
+    }
+    text
 }
 
 /// For a person, and for `docs/lab/bearer.md`.

@@ -32,6 +32,11 @@ impl Line {
         self.send_frame(end, now, octets + 14, Vec::new());
     }
 
+    /// The same with its octets.
+    pub fn carry_packet(&mut self, end: usize, now: Instant, packet: Vec<u8>) {
+        self.send_frame(end, now, packet.len() + 14, packet);
+    }
+
     /// An end sends an LL-PDU.
     pub fn send(&mut self, end: usize, now: Instant, ll_pdu: Vec<u8>) {
         self.send_frame(end, now, ll_pdu.len() + BEFORE, ll_pdu);

@@ -1,5 +1,5 @@
 //! Experiment `bearer-simulated`: round trips, goodput, loss and a change of bearer in virtual time, with a source on top of LLC that
-//! always has something. The same seed gives the same octets.
+//! always has something, and one TCP connection on top of SNDCP. The same seed gives the same octets.
 //!
 //! The machine takes no time here: what is left is what frames, headers, windows and timers do to a bearer.
 
@@ -8,6 +8,7 @@ mod line;
 mod packets;
 mod path;
 mod sequence;
+mod tcp;
 
 use super::ideal;
 use super::line::{Conditions, Kind};
@@ -89,6 +90,7 @@ struct Plan {
     /// How long the source sends before it counts, and while it does.
     settles: Duration,
     counts: Duration,
+    tcp: tcp::Plan,
 }
 
 fn plan(size: Size) -> Plan {
@@ -101,6 +103,13 @@ fn plan(size: Size) -> Plan {
             seeds: 1,
             settles: Duration::from_millis(500),
             counts: Duration::from_secs(1),
+            tcp: tcp::Plan {
+                round_trips: us(&[8000, 10_000, 100_000]),
+                losses: vec![0.0, 0.05],
+                seeds: 1,
+                settles: Duration::from_secs(3),
+                counts: Duration::from_secs(3),
+            },
         },
         Size::Normal => Plan {
             lossy: LOSSY.len(),
@@ -109,11 +118,19 @@ fn plan(size: Size) -> Plan {
             seeds: 3,
             settles: Duration::from_secs(2),
             counts: Duration::from_secs(5),
+            tcp: tcp::Plan {
+                round_trips: us(&[200, 1000, 8000, 10_000, 20_000, 50_000, 100_000]),
+                losses: vec![0.0, 0.01, 0.05, 0.1],
+                seeds: 3,
+                settles: Duration::from_secs(5),
+                counts: Duration::from_secs(10),
+            },
         },
         Size::Full => Plan {
             seeds: 10,
             settles: Duration::from_secs(5),
             counts: Duration::from_secs(20),
+            tcp: tcp::Plan { seeds: 10, ..plan(Size::Normal).tcp },
             ..plan(Size::Normal)
         },
     }
@@ -141,15 +158,19 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let carried = throughput(&plan, options.seed)?;
     let answered = answered(&plan, options.seed)?;
     let lossy = loss(&plan, options.seed)?;
+    let downloads = tcp::downloads(&plan.tcp, options.seed)?;
     let changes = changes(options.seed)?;
     let numbers = sequence::numbers(options.seed)?;
     report.verdicts = judge::verdicts((&carried, &answered), &lossy, &changes);
-    report.remarks = vec![judge::table_of_trips(&trips), judge::table_of_loss(&lossy)];
+    report.verdicts.extend(judge::of_tcp(&downloads));
+    report.remarks =
+        vec![judge::table_of_trips(&trips), judge::table_of_loss(&lossy), judge::table_of_tcp(&downloads)];
     report.figures = vec![judge::drawing(&lossy), sequence::drawing(&numbers)];
     report.cells = trips.iter().map(Trip::cell).collect();
     report.cells.extend(carried.iter().map(Carried::cell));
     report.cells.extend(answered.iter().map(Answered::cell));
     report.cells.extend(lossy.iter().map(Lossy::cell));
+    report.cells.extend(downloads.iter().map(tcp::Download::cell));
     report.cells.extend(changes.iter().map(Changed::cell));
     report.cells.extend(numbers.iter().map(sequence::Numbers::cell));
     Ok(report)

@@ -299,7 +299,10 @@ impl Path {
                     end.establish(self.settings.terms());
                 }
             }
-            LlcOutput::Returned { .. } | LlcOutput::XidIndication(_) | LlcOutput::XidConfirm { .. } => {}
+            LlcOutput::Returned { .. }
+            | LlcOutput::Room { .. }
+            | LlcOutput::XidIndication(_)
+            | LlcOutput::XidConfirm { .. } => {}
             other @ (LlcOutput::DataConfirm { .. }
             | LlcOutput::Unitdata { .. }
             | LlcOutput::Layer3XidConfirm { .. }

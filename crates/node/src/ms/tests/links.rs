@@ -137,7 +137,7 @@ impl Net {
                 Some(user_plane::Output::Llc(output)) => panic!("{output:?}"),
                 Some(user_plane::Output::NPdu(n_pdu)) => self.received.push(n_pdu.frame.to_vec()),
                 Some(user_plane::Output::Confirmed { count, .. }) => self.confirmed += usize::from(count),
-                Some(user_plane::Output::Status { .. }) => {}
+                Some(user_plane::Output::Status { .. } | user_plane::Output::Room) => {}
                 None => break,
             }
         }

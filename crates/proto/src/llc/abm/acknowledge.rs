@@ -1,6 +1,7 @@
 //! Taking acknowledgements: what has arrived, and what is lost (04.64 clauses 8.6.3 and 8.6.4 [44.064]).
 
 use super::super::{Confirmed, nine_bits};
+use super::doubled::WARY;
 use super::transmit::{INTACT, REPEATED_AT_ONCE};
 use super::units::Unit;
 use super::{Abm, Link, LlcOutput, NEVER, Overtaken, Retransmission};
@@ -27,6 +28,8 @@ struct Shown {
     count: u16,
     /// One of them was overtaken, and not lost.
     is_late: bool,
+    /// One of them was sent again.
+    is_repaired: bool,
     /// The shortest time since one of them was sent, of those that were sent once.
     least: Option<Duration>,
     /// The place among all transmissions of the latest that has arrived.
@@ -45,6 +48,7 @@ impl Shown {
             shortest,
             count: 0,
             is_late: false,
+            is_repaired: false,
             least: None,
             newest: None,
             repeated: None,
@@ -57,6 +61,7 @@ impl Shown {
     fn saw(&mut self, unit: &Unit) {
         let took = self.now.since(unit.sent_at);
         self.count += 1;
+        self.is_repaired |= unit.is_sent_again();
         if unit.is_sent_once() {
             self.least = Some(self.least.map_or(took, |least| least.min(took)));
         }
@@ -82,6 +87,15 @@ impl Shown {
     }
 }
 
+impl Shown {
+    /// What the path takes there and back for the latest frame that has arrived, and for this acknowledgement. Nothing is known of it
+    /// where a frame that was sent again is among those shown: then that may be what it answers, and the others wait since an
+    /// acknowledgement before, which was lost.
+    const fn path_took(&self) -> Option<Duration> {
+        if self.is_repaired { None } else { self.least }
+    }
+}
+
 /// True where `order` comes after `other`; both count without end, modulo 2^32.
 pub(super) const fn is_after(order: u32, other: u32) -> bool {
     order != other && order.wrapping_sub(other) < 1 << 31
@@ -102,7 +116,8 @@ impl Abm {
             // One that was overtaken says nothing new.
             return ahead >= MODULUS - OVERTAKEN_MAX;
         }
-        self.depth.used(self.units.len());
+        self.depth.used(self.units.len().saturating_sub(self.arrived.into()));
+        let beyond = self.beyond();
         let shortest = self.round_trip.shortest();
         let soonest = self.overtaken.map(|overtaken| overtaken.patience).or(shortest);
         let mut shown = Shown::nothing(cx.now, shortest, soonest);
@@ -112,12 +127,12 @@ impl Abm {
             self.round_trip.took(least);
         }
         if let Some((order, sent_at)) = shown.timed {
-            let took = cx.now.since(sent_at);
-            self.round_trip.measured(took);
-            let (places, k) = ((order, self.order), self.windows.k_sent);
-            self.flight.measured(places, took, k, &mut self.round_trip);
-            let trips = self.round_trip.shortest().zip(self.round_trip.mean());
-            self.depth.follow(cx.now, k, trips);
+            self.round_trip.measured(cx.now.since(sent_at));
+            if let Some(took) = shown.path_took() {
+                let (places, k) = ((order, self.order), self.windows.k_sent);
+                self.flight.measured(places, took, k, &mut self.round_trip);
+                self.depth.follow(cx.now, k, (self.round_trip.shortest(), took));
+            }
         }
         if is_answered && self.is_requested {
             self.is_requested = false;
@@ -138,6 +153,9 @@ impl Abm {
             // Clause 8.6.4: it is there, and that is enough.
             (self.standing_since, self.standing_order) = (cx.now, self.order);
             self.tries = 0;
+        }
+        if ahead == 0 && self.beyond() > beyond {
+            out.push(LlcOutput::Room { sapi: link.sapi });
         }
         true
     }
@@ -173,7 +191,9 @@ impl Abm {
         let before = self.acknowledged;
         self.acknowledged = before.wrapping_add(ahead.into());
         self.sent -= ahead.min(self.sent);
-        self.intact = self.intact.saturating_add(u8::try_from(ahead).unwrap_or(u8::MAX)).min(INTACT);
+        let frames = u8::try_from(ahead).unwrap_or(u8::MAX);
+        self.intact = self.intact.saturating_add(frames).min(INTACT);
+        self.wary = self.wary.saturating_sub(frames);
         (self.standing_since, self.standing_order) = (shown.now, self.order);
         self.tries = 0;
         if self.options.retransmission == Retransmission::Selective {
@@ -263,7 +283,7 @@ impl Abm {
                     if is_overtaken(unit) {
                         (unit.is_lost, unit.is_guess) = (true, false);
                         self.lost += 1;
-                        self.intact = 0;
+                        (self.intact, self.wary) = (0, WARY);
                         self.flight.lost();
                     }
                 }

@@ -3,6 +3,7 @@
 //! A window of k I frames fills a path whose round trip is long. On a short one the same window is a queue, in which a packet of
 //! another flow waits. So what goes beyond the window of 04.64 clause 8.9, table 9 [44.064], grows only while the round trip says
 //! that nothing waits, and gives way when something does: the round trip is to be no more than [`QUEUE_US`] above the shortest.
+//! What takes no room on the path does not count: a unit that has arrived behind a lost one is unconfirmed, and no queue.
 //!
 //! A path that has become longer looks like a queue. Nothing can be told from one round trip; so where nothing beyond the
 //! least is let out for a while, twice as much is for a moment. In a queue that takes twice as long; on a longer path it does not. A
@@ -31,10 +32,12 @@ pub(super) struct Depth {
     due: Instant,
     /// Round trip of the path as far as it was found to be longer than the link's shortest; 0 without.
     longer_us: u32,
+    /// The mean round trip of late.
+    mean: Duration,
     /// The trial that is under way.
     trial: Trial,
     beyond: u16,
-    /// The most units that were unconfirmed since it was looked at last.
+    /// The most units that were on their way, or before it, since it was looked at last.
     peak: u16,
     /// Round trips with nothing beyond the least, on a longer path, or of a trial.
     rounds: u8,
@@ -57,21 +60,28 @@ impl Depth {
         self.beyond
     }
 
-    /// So many are unconfirmed.
+    /// A link with this k has no more than this.
+    pub(super) const fn most(k: u8) -> u16 {
+        k.saturating_sub(K_LEAST) as u16
+    }
+
+    /// So many are on their way, or wait for it.
     pub(super) fn used(&mut self, units: usize) {
         self.peak = self.peak.max(u16::try_from(units).unwrap_or(u16::MAX));
     }
 
-    /// Something was confirmed on a link with this k and these round trips, the shortest and the mean.
-    pub(super) fn follow(&mut self, now: Instant, k: u8, trip: Option<(Duration, Duration)>) {
-        let most = u16::from(k.saturating_sub(K_LEAST));
+    /// On a link with this k, and with this shortest round trip, one took so long.
+    pub(super) fn follow(&mut self, now: Instant, k: u8, (shortest, took): (Option<Duration>, Duration)) {
+        let most = Self::most(k);
         if most == 0 {
             *self = Self::default();
             return;
         }
-        let Some((shortest, mean)) = trip.filter(|_| now >= self.due) else { return };
-        self.due = now + mean;
-        let (mean, path) = (micros(mean), micros(shortest).max(self.longer_us.min(micros(mean))));
+        self.measured(took);
+        let Some(shortest) = shortest.filter(|_| now >= self.due) else { return };
+        self.due = now + self.mean;
+        let mean = micros(self.mean);
+        let path = micros(shortest).max(self.longer_us.min(mean));
         self.longer_us = if self.longer_us > path { path } else { self.longer_us };
         let all = LEAST + self.beyond;
         let is_used = core::mem::take(&mut self.peak) >= all - all / 4;
@@ -90,6 +100,12 @@ impl Depth {
             }
         }
         .min(most);
+    }
+
+    /// An eighth of the mean is the latest round trip (RFC 6298, section 2).
+    fn measured(&mut self, took: Duration) {
+        let (Duration(mean), Duration(ns)) = (self.mean, took);
+        self.mean = if mean == 0 { took } else { Duration(mean - mean / 8 + ns / 8) };
     }
 
     /// As many as take no longer than they may; where that is the least for long enough, a trial begins.
@@ -147,29 +163,26 @@ mod tests {
         own: Duration,
         each: Duration,
         shortest: Duration,
-        mean: Duration,
         now: Instant,
         depth: Depth,
     }
 
     impl Path {
         fn new(own: Duration, each: Duration) -> Self {
-            let depth = Depth::default();
-            Self { own, each, shortest: own, mean: own, now: Instant(1), depth }
+            let mut depth = Depth::default();
+            depth.measured(own);
+            Self { own, each, shortest: own, now: Instant(1), depth }
         }
 
         /// One round trip of a source that always has something.
         fn round(&mut self) -> u16 {
             let all = LEAST + self.depth.beyond();
             let took = self.own.max(self.each * u64::from(all));
-            for _ in 0..4 {
-                let (Duration(mean), Duration(took)) = (self.mean, took);
-                self.mean = Duration(mean - mean / 8 + took / 8);
-            }
             self.shortest = self.shortest.min(took);
             self.now += took;
             self.depth.used(all.into());
-            self.depth.follow(self.now, 255, Some((self.shortest, self.mean)));
+            (0..3).for_each(|_| self.depth.measured(took));
+            self.depth.follow(self.now, 255, (Some(self.shortest), took));
             LEAST + self.depth.beyond()
         }
 
@@ -203,7 +216,7 @@ mod tests {
     #[test]
     fn nothing_is_let_out_that_nobody_uses_or_that_k_does_not_allow() {
         let mut depth = Depth::default();
-        let trip = Some((Duration::from_millis(20), Duration::from_millis(20)));
+        let trip = (Some(Duration::from_millis(20)), Duration::from_millis(20));
         for round in 1..50 {
             depth.used(20);
             depth.follow(Instant::ZERO + Duration::from_millis(30) * round, 255, trip);

@@ -22,8 +22,6 @@ const MEASUREMENTS_OF_A_SHORTEST: u8 = 250;
 const SAMPLES: u8 = 2;
 /// What is let out meanwhile, as a part of the limit: less than the path holds, so that nothing waits.
 const MEASURING_PART: u8 = 2;
-/// Less than this part of k is little.
-const LITTLE_OF_K: u8 = 8;
 /// How long the round trip may be beside the shortest: a frame that is lost twice has then come before 255 others fill the window.
 const FILLED: u64 = 5;
 const FILLED_OF: u64 = 4;
@@ -90,8 +88,7 @@ impl Flight {
             Ordering::Equal => self.is_lossy = false,
             Ordering::Greater => self.set(wanted, last),
         }
-        // Little below k there is little to be gained, and each time of finding out costs half of the flight.
-        if self.most < k - k / LITTLE_OF_K {
+        if self.most < k {
             self.measurements += 1;
             if self.measurements == MEASUREMENTS_OF_A_SHORTEST {
                 (self.measurements, self.samples, self.since) = (0, SAMPLES, last);

@@ -29,6 +29,8 @@
 //!   one is 2 ms longer than the round trip at least, and ends at a whole millisecond, so that many links are woken together.
 //! * **The window** is not all sent at once where frames are lost and the round trip shows that they only wait somewhere on
 //!   their way (with [`Timing::Adaptive`] and [`Retransmission::Selective`]): what is sent again would wait behind them.
+//! * **A second copy** follows a frame that is sent again, and a short one, where frames are lost, nothing waits on the path and nothing
+//!   else may go (with [`Timing::Adaptive`] and [`Retransmission::Selective`]): all behind a frame that is missing waits for it.
 //! * **N200** counts repetitions ("maximum number of retransmissions", clause 8.9), so that with a fixed T201 a link is given up,
 //!   and established anew (clause 8.7), when V(A) has stood still for (N200 + 1) · T200: one transmission and N200 repetitions,
 //!   each with its T200. With [`Timing::Adaptive`] it is N200 · T200: T201 takes no more than its part of what is left of that, so that
@@ -47,6 +49,7 @@ mod acknowledge;
 mod config;
 mod connection;
 mod depth;
+mod doubled;
 mod flight;
 mod receive;
 mod round_trip;
@@ -368,6 +371,9 @@ pub struct Abm {
     is_following: bool,
     /// I frames that were acknowledged since one was lost, up to [`transmit::INTACT`].
     intact: u8,
+    /// I frames that are still to be acknowledged since one was lost, until none is expected to be.
+    #[serde(skip)]
+    wary: u8,
     /// When an acknowledgement is to be sent in an S frame, unless an I frame takes it along before.
     owed_at: Instant,
     /// OC-I-rx + V(R) as the peer was told last, and octets of information that have come in order since.
@@ -426,6 +432,7 @@ impl Abm {
             is_answer_due: false,
             is_following: false,
             intact: 0,
+            wary: 0,
             owed_at: NEVER,
             told: 0,
             untold_octets: 0,
@@ -476,10 +483,11 @@ impl Abm {
         self.order.wrapping_sub(self.acknowledged.wrapping_add(self.sent.into()))
     }
 
-    /// Units that layer 3 may have unconfirmed beyond those of a link with the window of clause 8.9, table 9, as the path holds them.
+    /// Units that layer 3 may have unconfirmed beyond those of a link with the window of clause 8.9, table 9: as many as the path
+    /// holds, and those that have arrived and wait for one before them, which take nothing of it.
     #[must_use]
-    pub const fn beyond(&self) -> u16 {
-        self.depth.beyond()
+    pub fn beyond(&self) -> u16 {
+        self.depth.beyond().saturating_add(self.arrived).min(Depth::most(self.windows.k_sent))
     }
 
     /// Units that it would take now.

@@ -55,9 +55,9 @@ impl RoundTrip {
         (self.shortest_us != 0).then(|| Duration::from_micros(self.shortest_us.into()))
     }
 
-    /// The mean of late.
-    pub(super) fn mean(self) -> Option<Duration> {
-        (self.mean_us != 0).then(|| Duration::from_micros(self.mean_us.into()))
+    /// A round trip takes less than twice as long as the shortest: nothing waits on the path for as long.
+    pub(super) const fn is_near_shortest(self) -> bool {
+        self.mean_us < self.shortest_us.saturating_mul(2)
     }
 
     /// The path is another one than it was when the shortest was found.

@@ -2,6 +2,7 @@
 
 use super::super::cipher::Direction;
 use super::super::{LlcStatus, nine_bits};
+use super::doubled::{Doubled, SHORT};
 use super::units::Unit;
 use super::{
     Abm, Drop, FRAME_MAX, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, i_input,
@@ -109,7 +110,7 @@ impl Abm {
     /// changed waits for it; and the copy, in memory that may be in no cache, is written behind that.
     fn send_at_once(
         &mut self,
-        cx: &Context<'_>,
+        cx: &mut Context<'_>,
         link: &Link,
         reference: u32,
         (head, frame): (&[u8], Frame),
@@ -139,6 +140,9 @@ impl Abm {
             // A frame without room for its header is one that was lost on its way.
             out.pop_last();
         }
+        if octets <= SHORT {
+            self.double(cx, link, &[index], out);
+        }
     }
 
     /// Something waits for an acknowledgement, which is asked for now where that was put off.
@@ -149,7 +153,7 @@ impl Abm {
     }
 
     /// True where an I frame with `octets` more may be sent: k and M (clauses 8.6.1 and 8.9).
-    fn window_is_open(&self, octets: usize) -> bool {
+    pub(super) fn window_is_open(&self, octets: usize) -> bool {
         let most = u32::from(self.windows.m_sent) * M_OCTETS;
         let octets = u32::try_from(octets).unwrap_or(u32::MAX);
         let is_within_m = most == 0 || self.sent == 0 || self.outstanding.saturating_add(octets) <= most;
@@ -163,7 +167,7 @@ impl Abm {
     }
 
     /// What the round trips say counts.
-    fn measures(&self) -> bool {
+    pub(super) fn measures(&self) -> bool {
         self.options.timing == Timing::Adaptive && self.options.retransmission == Retransmission::Selective
     }
 
@@ -185,6 +189,7 @@ impl Abm {
             return;
         }
         let mut from = 0;
+        let mut repeated = Doubled::default();
         while self.lost > 0 {
             if self.repeatable == 0 && self.options.retransmission == Retransmission::Selective {
                 return;
@@ -194,6 +199,7 @@ impl Abm {
             if !self.emit_copy(cx, link, index, out) {
                 return;
             }
+            repeated.push(index);
             self.repeatable = self.repeatable.saturating_sub(1);
             from = index + 1;
         }
@@ -206,7 +212,11 @@ impl Abm {
             if !self.emit_copy(cx, link, index, out) {
                 return;
             }
+            if octets <= SHORT {
+                repeated.push(index);
+            }
         }
+        self.double(cx, link, repeated.indices(), out);
     }
 
     /// Sends the unit at `index` from its copy. Without a free frame it counts as lost on the way, which T201 finds out; false
@@ -250,14 +260,14 @@ impl Abm {
     }
 
     /// The place of the next transmission among all.
-    const fn next_order(&mut self) -> u32 {
+    pub(super) const fn next_order(&mut self) -> u32 {
         self.order = self.order.wrapping_add(1);
         self.order
     }
 
     /// Puts header and FCS round the information of the I frame with OC + N(S) `count`. Gives the octets of the header; `None`
     /// where the frame has no room, and is as it was.
-    fn head(
+    pub(super) fn head(
         &mut self,
         cx: &Context<'_>,
         link: &Link,
@@ -293,7 +303,7 @@ impl Abm {
     }
 
     /// Ciphers the I frame with OC + N(S) `count`, which is complete otherwise.
-    fn cipher(&self, link: &Link, count: u32, header_len: usize, frame: &mut Frame) {
+    pub(super) fn cipher(&self, link: &Link, count: u32, header_len: usize, frame: &mut Frame) {
         if link.ciphering.is_on() {
             let input = i_input(self.windows.iov_i, count);
             let ciphered = frame.get_mut(header_len..).unwrap_or_default();

@@ -136,6 +136,11 @@ impl Sndcp {
         } else {
             cx.drop_of(Drop::SndcpUnexpected, setting.whose);
         }
+        self.room(cx, setting, sapi, out);
+    }
+
+    /// LLC may have more than before.
+    pub fn room(&mut self, cx: &mut Context<'_>, setting: &Setting<'_>, sapi: Sapi, out: &mut Outputs) {
         if self.has_waiting(sapi) {
             self.pump(cx, setting, sapi, out);
         }

@@ -182,7 +182,7 @@ impl Handset {
                         unitdata_indication(cx, reassembler, (receiver, Some(sndcp)), |_| true, frame);
                     self.heard.extend(n_pdu.map(|n_pdu| (n_pdu.nsapi, n_pdu.frame.to_vec())));
                 }
-                Output::Llc(_) | Output::Confirmed { .. } => {}
+                Output::Llc(_) | Output::Confirmed { .. } | Output::Room => {}
                 Output::NPdu(n_pdu) => self.heard.push((n_pdu.nsapi, n_pdu.frame.to_vec())),
                 Output::Status { nsapi, cause } => {
                     self.links_lost += 1;
