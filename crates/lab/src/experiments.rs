@@ -323,7 +323,9 @@ pub const ALL: &[Experiment] = &[
     Experiment {
         name: "radio-interop",
         description: "round trips and TCP over RLC/MAC in real time: osmo-sgsn and ours, beside a real phone stack",
-        purpose: "Measures the round trip of pings and the rate of TCP, both ways, through gannet bss with RLC/MAC on Osmocom's SGSN and                   GGSN and on ours, in turns and in real time, beside a chain with a real phone stack and osmo-pcu. What differs from                   that chain is named by contribution.",
+        purpose: "Measures the round trip of pings and the rate of TCP, both ways, through gannet bss with RLC/MAC, and through gannet ms on \
+                  osmo-bts-virtual and osmo-pcu, on Osmocom's SGSN and GGSN and on ours, in turns and in real time, beside a chain with \
+                  a real phone stack and osmo-pcu. What differs from that chain is named by contribution.",
         run: crate::radio_interop::run,
     },
     Experiment {

@@ -29,6 +29,7 @@ pub mod losses;
 pub mod measure;
 pub mod mock_cipher;
 mod ms_control;
+mod osmo_bss;
 pub mod qos_cell;
 pub mod radio;
 pub mod radio_interop;

@@ -52,7 +52,12 @@ impl Chain {
 
     /// Mobiles with an active PDP context; none while the BSS does not answer.
     pub(crate) fn active(&self) -> u32 {
-        let text = self.of_bss("show mobile").unwrap_or_default();
+        self.active_at(address::BSS_VTY)
+    }
+
+    /// The same by the VTY of whoever has the mobiles.
+    pub(crate) fn active_at(&self, vty: &str) -> u32 {
+        let text = self.stage.vty(&self.ms, vty, "show mobile").unwrap_or_default();
         let active = text.lines().filter(|line| line.contains("pdp-active")).count();
         u32::try_from(active).unwrap_or(u32::MAX)
     }

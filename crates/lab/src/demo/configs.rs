@@ -25,6 +25,7 @@ pub mod address {
     /// Where the nodes' VTYs listen, each in its own namespace.
     pub const SGSN_VTY: &str = "127.0.0.1:4245";
     pub const BSS_VTY: &str = "127.0.0.1:4290";
+    pub const MS_VTY: &str = "127.0.0.1:4293";
 }
 
 /// The TUN device of the first mobile, in the namespace of the Gb side.

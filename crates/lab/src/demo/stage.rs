@@ -4,6 +4,7 @@ use super::{Peer, configs};
 use crate::testbed::{self, Namespace, Process, TestbedError};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -116,6 +117,23 @@ impl Stage {
     ) -> Result<(), TestbedError> {
         let mut command = namespace.command(program);
         command.args(arguments);
+        self.launch(name, command)
+    }
+
+    /// Starts a program in the directory of the files, where it finds its own by their names.
+    pub(crate) fn start_among_files(
+        &mut self,
+        name: &str,
+        namespace: &Namespace,
+        program: &str,
+        arguments: &[&str],
+    ) -> Result<(), TestbedError> {
+        let mut command = namespace.command(Path::new(program));
+        command.args(arguments).current_dir(&self.out);
+        self.launch(name, command)
+    }
+
+    fn launch(&mut self, name: &str, mut command: Command) -> Result<(), TestbedError> {
         let process = Process::start(name, &mut command, &self.file(&format!("{name}.log")))?;
         self.processes.push(process);
         Ok(())

@@ -20,7 +20,7 @@ pub(super) const RECEIVE_BUFFERS: &str = "echo 4096 65536 131072 >/proc/sys/net/
 pub(super) const DEVICE: &str = "gprs0";
 /// Where the nodes' VTYs listen, each in its own namespace.
 pub(super) const AP_VTY: &str = "127.0.0.1:4295";
-pub(super) const MS_VTY: &str = "127.0.0.1:4293";
+pub(super) use crate::demo::configs::address::MS_VTY;
 /// A host behind the GGSN: its end of the mobiles' network.
 pub(super) const HOST: &str = "198.51.100.1";
 /// Known to mobile and access point; the demo has no secrets.

@@ -5,6 +5,7 @@ use super::Found;
 use super::bed::{At, Bed};
 use super::judge::{GB, Payload, count, frames, until_in, until_on_gb};
 use super::network::{SGSN, failed};
+use crate::osmo_bss;
 use crate::testbed::TestbedError;
 use std::time::{Duration, Instant};
 
@@ -31,53 +32,10 @@ enum Dialect {
     IpSns,
 }
 
-const BSC: &str = "e1_input
- e1_line 0 driver ipa
-network
- network country code 001
- mobile network code 01
- encryption a5 0
- bts 0
-  type nanobts
-  band DCS1800
-  cell_identity 6969
-  location_area_code 1
-  base_station_id_code 63
-  ipa unit-id 6969 0
-  oml ipa stream-id 255 line 0
-  gprs mode gprs
-  gprs routing area 0
-  gprs cell bvci 2
-  gprs nsei 101
-  gprs ns timer tns-test 2
+/// Lines for osmo-bsc: timers with which a restart is seen soon.
+const NS_TIMERS: &str = "  gprs ns timer tns-test 2
   gprs ns timer tns-alive 1
   gprs ns timer tns-alive-retries 2
-  gprs nsvc 0 nsvci 101
-  gprs nsvc 0 local udp port 22000
-  gprs nsvc 0 remote udp port 23000
-  gprs nsvc 0 remote ip 127.0.0.1
-  trx 0
-   rf_locked 0
-   arfcn 871
-   rsl e1 tei 0
-";
-
-const BTS: &str = "e1_input
- e1_line 0 driver ipa
- e1_line 0 port 0
-phy 0
- instance 0
- virtual-um net-device lo
- virtual-um ttl 0
-bts 0
- band DCS1800
- ipa unit-id 6969 0
- oml remote-ip 127.0.0.1
- pcu-socket pcu_bts
- trx 0
-  phy 0 instance 0
-line vty
- no login
 ";
 
 const SGSN_CONFIG: &str = "sgsn
@@ -98,25 +56,13 @@ line vty
  no login
 ";
 
-fn bsc() -> String {
-    let channels = ["CCCH+SDCCH4", "SDCCH8", "TCH/F", "TCH/F", "PDCH", "PDCH", "PDCH", "PDCH"];
-    let slot = |(number, channel): (usize, &&str)| {
-        format!("   timeslot {number}\n    phys_chan_config {channel}\n    hopping enabled 0\n")
-    };
-    let timeslots: String = channels.iter().enumerate().map(slot).collect();
-    format!("{BSC}{timeslots}msc 0\n allow-emergency deny\nline vty\n no login\n")
-}
-
 fn pcu(dialect: Dialect) -> String {
     let dialect = match dialect {
         Dialect::IpAccess => "classic",
         Dialect::IpSns => "ip-sns",
     };
-    format!(
-        "pcu\n pcu-socket pcu_bts\n flow-control-interval {}\n cs 2 4\n alloc-algorithm dynamic\n gb-dialect {dialect}\n\
-         line vty\n no login\n",
-        FLOW_CONTROL.as_secs()
-    )
+    let interval = FLOW_CONTROL.as_secs();
+    osmo_bss::pcu(4, &format!(" flow-control-interval {interval}\n gb-dialect {dialect}\n"))
 }
 
 /// RESET, UNBLOCK and ALIVE.
@@ -131,8 +77,8 @@ pub fn ip_sns(bed: &mut Bed, minutes: u32) -> Result<Found> {
 
 fn quiet_and_restarts(bed: &mut Bed, dialect: Dialect, minutes: u32) -> Result<Found> {
     for (name, text) in [
-        ("bsc.cfg", bsc()),
-        ("bts.cfg", BTS.to_owned()),
+        ("bsc.cfg", osmo_bss::bsc("127.0.0.1", NS_TIMERS)),
+        ("bts.cfg", osmo_bss::BTS.to_owned()),
         ("pcu.cfg", pcu(dialect)),
         ("sgsn.cfg", SGSN_CONFIG.to_owned()),
     ] {
@@ -190,9 +136,8 @@ fn start_sgsn(bed: &mut Bed) -> Result<()> {
 
 /// The whole BSS. Whoever loses its neighbour ends, as these programs do, and is started again.
 fn start_bss(bed: &mut Bed) -> Result<()> {
-    bed.start(("bsc", At::Core), "osmo-bsc", &["-c", "bsc.cfg"])?;
-    bed.start(("bts", At::Core), "osmo-bts-virtual", &["-c", "bts.cfg"])?;
-    bed.start(("pcu", At::Core), "osmo-pcu", &["-c", "pcu.cfg"])
+    let mut start = |(name, program)| bed.start((name, At::Core), program, &["-c", &format!("{name}.cfg")]);
+    osmo_bss::PROGRAMS.into_iter().try_for_each(&mut start)
 }
 
 fn show_ns(bed: &Bed) -> Option<String> {

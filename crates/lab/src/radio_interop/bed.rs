@@ -1,9 +1,10 @@
-//! One chain of this experiment: `gannet bss` with RLC/MAC and one mobile, an SGSN, a GGSN, and a host.
+//! One chain of this experiment: one mobile and a BSS with RLC/MAC, an SGSN, a GGSN, and a host.
 
-use super::real;
+use super::air;
+use super::kind::{Air, Kind};
 use crate::demo::chain::Chain;
 use crate::demo::stage::{PATIENCE, Stage};
-use crate::demo::{Peer, SEED, configs};
+use crate::demo::{SEED, configs};
 use crate::http;
 use crate::report::Options;
 use crate::testbed::{self, TestbedError};
@@ -21,54 +22,6 @@ const IDLE: Duration = Duration::from_secs(4);
 /// polls.
 pub(super) const BETWEEN_PINGS: Duration = Duration::from_secs(1);
 pub(super) const JITTER: Duration = Duration::from_millis(270);
-
-/// The radio.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Setting {
-    pub(super) name: &'static str,
-    /// Coding scheme, 1 to 4.
-    pub(super) scheme: u8,
-    /// Timeslots of the downlink TBF; the uplink one has one.
-    pub(super) down: u8,
-    pub(super) multislot_class: u8,
-    /// How long a downlink TBF stays without data, and how often its mobile is polled, in ms.
-    pub(super) idle_ms: Option<(u16, u16)>,
-}
-
-/// The first is what the chain with a real phone stack had.
-pub(super) const SETTINGS: [Setting; 2] = [
-    Setting {
-        name: "CS-4, 4 + 1, TBFs stay",
-        scheme: 4,
-        down: 4,
-        multislot_class: 8,
-        idle_ms: Some((2000, real::IDLE_POLL_MS)),
-    },
-    Setting { name: "CS-2, 3 + 1, TBFs end at once", scheme: 2, down: 3, multislot_class: 6, idle_ms: None },
-];
-
-impl Setting {
-    /// The words of `gannet bss`.
-    pub(super) fn words(&self) -> String {
-        let Self { scheme, down, multislot_class: class, .. } = self;
-        let mut words =
-            format!(" radio rlcmac slots {down} cs {scheme}\n radio rlcmac multislot-class {class}\n");
-        if let Some((time, poll)) = self.idle_ms {
-            words += &format!(" radio rlcmac idle-poll {poll}\n timer x2031 {time}\n");
-        }
-        words
-    }
-}
-
-/// SGSN and GGSN.
-pub(super) type Cores = (Peer, Peer);
-
-pub(super) const CORES: [Cores; 3] =
-    [(Peer::Osmocom, Peer::Osmocom), (Peer::Gannet, Peer::Gannet), (Peer::Gannet, Peer::Osmocom)];
-
-pub(super) fn cores_in_words((sgsn, ggsn): Cores) -> String {
-    format!("{}, {}", sgsn.name("osmo-sgsn"), ggsn.name("osmo-ggsn"))
-}
 
 fn text(error: impl core::fmt::Display) -> String {
     error.to_string()
@@ -103,13 +56,14 @@ pub(super) struct Round {
 /// A chain whose mobile has an active context.
 pub(super) struct Bed {
     chain: Chain,
+    air: Air,
     amounts: Amounts,
     dice: Rng,
 }
 
 impl Bed {
     pub(super) fn start(
-        (setting, cores): (&Setting, Cores),
+        Kind { setting, air, cores }: Kind,
         number: usize,
         amounts: Amounts,
         options: &Options,
@@ -126,15 +80,15 @@ impl Bed {
         chain.start_ggsn(cores.1, amounts.down_octets).map_err(text)?;
         // N201-U is 500 octets everywhere.
         chain.start_sgsn(cores.0, 1, "").map_err(text)?;
-        chain.start_bss(&configs::bss(1, false, &setting.words())).map_err(text)?;
+        air::start(air, &mut chain, setting).map_err(text)?;
         let upload = http::content(SEED, amounts.up_octets);
         std::fs::write(chain.stage.file("upload.bin"), upload).map_err(text)?;
-        Ok(Self { chain, amounts, dice: Rng::seeded(options.seed ^ number as u64) })
+        Ok(Self { chain, air, amounts, dice: Rng::seeded(options.seed ^ number as u64) })
     }
 
     pub(super) fn wait(&mut self) -> Result<(), String> {
         let until = Instant::now() + PATIENCE;
-        while self.chain.active() != 1 {
+        while air::active(self.air, &self.chain) != 1 {
             self.chain.stage.check().map_err(text)?;
             self.chain.stage.in_time(until, "activation of a PDP context").map_err(text)?;
             std::thread::sleep(Duration::from_millis(100));

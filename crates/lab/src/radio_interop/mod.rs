@@ -1,19 +1,22 @@
-//! `radio-interop`: round trips and rates of `gannet bss` with RLC/MAC on Osmocom's SGSN and GGSN and on ours, in real time, beside a
-//! chain with a real phone stack.
+//! `radio-interop`: round trips and rates of `gannet bss` with RLC/MAC, and of `gannet ms` on Osmocom's BSS, on Osmocom's SGSN and GGSN
+//! and on ours, in real time, beside a chain with a real phone stack.
 //!
 //! Each chain has namespaces of its own, and the chains are measured in turns. What is different from the real chain is named by
 //! contribution: those of the real chain come from its capture, ours from the same settings in virtual time.
 
+mod air;
 mod bed;
+mod kind;
 mod real;
 
 use crate::measure::stats::Samples;
 use crate::radio::rtt::{self, Parts};
 use crate::report::{Cell, Options, Report, Size, Verdict, at_least, at_most};
 use crate::testbed;
-use bed::{Amounts, Bed, CORES, Cores, Round, SETTINGS, Setting, cores_in_words};
+use bed::{Amounts, Bed, Round};
 use gannet_machine::time::Duration;
 use gannet_wire::rlcmac::coding::CodingScheme;
+use kind::{Air, CORES, Kind, SETTINGS, Setting, cores_in_words};
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -32,8 +35,7 @@ const fn amounts(size: Size) -> Amounts {
 
 /// All rounds of one chain.
 struct Row {
-    setting: &'static Setting,
-    cores: Cores,
+    kind: Kind,
     first_ms: Samples,
     pings_ms: Samples,
     short_pings_ms: Samples,
@@ -43,11 +45,10 @@ struct Row {
 }
 
 impl Row {
-    const fn new(setting: &'static Setting, cores: Cores) -> Self {
+    const fn new(kind: Kind) -> Self {
         const NONE: Samples = Samples::NONE;
         Self {
-            setting,
-            cores,
+            kind,
             first_ms: NONE,
             pings_ms: NONE,
             short_pings_ms: NONE,
@@ -67,7 +68,12 @@ impl Row {
     }
 
     fn cell(&self) -> Cell {
-        let axis = [("radio", json!(self.setting.name)), ("SGSN, GGSN", json!(cores_in_words(self.cores)))];
+        let Kind { setting, air, cores } = self.kind;
+        let axis = [
+            ("radio", json!(setting.name)),
+            ("mobile, BSS", json!(air.in_words())),
+            ("SGSN, GGSN", json!(cores_in_words(cores))),
+        ];
         let metrics = [
             ("first_ping_ms", self.first_ms.json()),
             ("ping_56_ms", self.pings_ms.json()),
@@ -78,6 +84,27 @@ impl Row {
         ];
         Cell::new(axis, metrics.map(|(name, value)| (name.to_owned(), value)))
     }
+}
+
+/// All chains that this machine has the programs for, and what is said of the others.
+fn kinds() -> (Vec<Kind>, Option<String>) {
+    let own = SETTINGS
+        .iter()
+        .flat_map(|setting| CORES.into_iter().map(move |cores| Kind { setting, air: Air::Own, cores }));
+    let missing = Air::Osmocom.missing();
+    if !missing.is_empty() {
+        let left_out = format!(
+            "{}: this machine has no {}; install Debian's packages",
+            Air::Osmocom.in_words(),
+            missing.join(", ")
+        );
+        return (own.collect(), Some(left_out));
+    }
+    // osmo-pcu has the settings of the real chain by itself.
+    let [setting, _] = &SETTINGS;
+    let of_one_house = CORES.into_iter().filter(|(sgsn, ggsn)| sgsn == ggsn);
+    let osmocom = of_one_house.map(|cores| Kind { setting, air: Air::Osmocom, cores });
+    (own.chain(osmocom).collect(), None)
 }
 
 fn parts(setting: &Setting, options: &Options) -> Result<Parts, String> {
@@ -95,12 +122,12 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let stop = testbed::begin("radio-interop", &PROGRAMS)?;
     let amounts = amounts(options.size);
     let simulated = SETTINGS.each_ref().map(|setting| parts(setting, options));
-    let mut rows: Vec<Row> = SETTINGS
-        .iter()
-        .flat_map(|setting| CORES.into_iter().map(move |cores| Row::new(setting, cores)))
-        .collect();
-    let start =
-        |(number, row): (usize, &Row)| Bed::start((row.setting, row.cores), number, amounts, options, &stop);
+    let (kinds, left_out) = kinds();
+    if let Some(why) = &left_out {
+        eprintln!("radio-interop: SKIPPED: {why}");
+    }
+    let mut rows: Vec<Row> = kinds.into_iter().map(Row::new).collect();
+    let start = |(number, row): (usize, &Row)| Bed::start(row.kind, number, amounts, options, &stop);
     let mut beds = rows.iter().enumerate().map(start).collect::<Result<Vec<_>, _>>()?;
     beds.iter_mut().try_for_each(Bed::wait)?;
     for number in 0..amounts.rounds {
@@ -111,8 +138,8 @@ pub fn run(options: &Options) -> Result<Report, String> {
                     "radio-interop: round {} of {}, {}, {}: down {:.1} kbit/s, up {:.1} kbit/s",
                     number + 1,
                     amounts.rounds,
-                    row.setting.name,
-                    cores_in_words(row.cores),
+                    row.kind.setting.name,
+                    row.kind.in_words(),
                     round.down_kbps,
                     round.up_kbps
                 );
@@ -125,6 +152,9 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let simulated = [first?, second?];
     let mut report = Report::here("radio-interop", options);
     report.parameter("rounds of each chain, in turns", amounts.rounds);
+    if let Some(why) = left_out {
+        report.parameter("not in the table", why);
+    }
     report.parameter(
         "pings",
         format!(
@@ -154,17 +184,18 @@ fn spread(of: &Samples, digits: usize) -> String {
 }
 
 fn table(rows: &[Row]) -> String {
-    let mut text = "| radio | SGSN, GGSN | first ping, ms | ping of 56 octets, ms | ping of 32 octets, ms | TCP down, kbit/s | TCP up, kbit/s |\n\
-                    |---|---|---|---|---|---|---|\n"
+    let mut text = "| radio | mobile, BSS | SGSN, GGSN | first ping, ms | ping of 56 octets, ms | ping of 32 octets, ms | TCP down, kbit/s | TCP up, kbit/s |\n\
+                    |---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for row in rows {
         let ms = [&row.first_ms, &row.pings_ms, &row.short_pings_ms].map(|of| spread(of, 0));
         let kbps = [&row.down_kbps, &row.up_kbps].map(|of| spread(of, 1));
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} |",
-            row.setting.name,
-            cores_in_words(row.cores),
+            "| {} | {} | {} | {} | {} |",
+            row.kind.setting.name,
+            row.kind.air.in_words(),
+            cores_in_words(row.kind.cores),
             ms.join(" | "),
             kbps.join(" | ")
         );
@@ -174,7 +205,7 @@ fn table(rows: &[Row]) -> String {
     let (slow, fast) = real::DOWN_KBPS;
     let _ = writeln!(
         text,
-        "| real phone stack, osmo-pcu | osmo-sgsn, osmo-ggsn | – | mean {least:.0} and {most:.0} [{from:.0}..{to:.0}] | – | \
+        "| as the first | real phone stack, osmo-pcu | osmo-sgsn, osmo-ggsn | – | mean {least:.0} and {most:.0} [{from:.0}..{to:.0}] | – | \
          {slow:.0} to {fast:.0} | {:.0} |",
         real::UP_KBPS
     );
@@ -236,8 +267,8 @@ fn verdicts(rows: &[Row], simulated: &[Parts; 2]) -> Vec<Verdict> {
         at_most(f64::from(lost), 0.0),
     ));
     let [as_real, _] = &SETTINGS;
-    for row in rows.iter().filter(|row| row.setting == as_real) {
-        let who = cores_in_words(row.cores);
+    for row in rows.iter().filter(|row| row.kind.setting == as_real) {
+        let who = row.kind.in_words();
         let (down, up) = (row.down_kbps.median(), row.up_kbps.median());
         all.push(verdict(
             &format!("TCP downlink beside the real chain: {who}"),
@@ -256,11 +287,11 @@ fn verdicts(rows: &[Row], simulated: &[Parts; 2]) -> Vec<Verdict> {
         all.push(round_trip(row, &who));
     }
     for (setting, simulated) in SETTINGS.iter().zip(simulated) {
-        let of = rows.iter().filter(|row| row.setting == setting);
+        let of = rows.iter().filter(|row| row.kind.setting == setting && row.kind.air == Air::Own);
         for row in of {
             let measured = mean(&row.short_pings_ms);
             all.push(verdict(
-                &format!("ping of 32 octets as in virtual time: {}, {}", setting.name, cores_in_words(row.cores)),
+                &format!("ping of 32 octets as in virtual time: {}, {}", setting.name, cores_in_words(row.kind.cores)),
                 "Mean round trip of pings of 32 octets in real time, beside that of the same radio in virtual time.",
                 format!("{measured:.0} ms"),
                 format!("{:.0} ms, 15 % less to 15 % more", simulated.0),
@@ -271,11 +302,14 @@ fn verdicts(rows: &[Row], simulated: &[Parts; 2]) -> Vec<Verdict> {
     all
 }
 
-/// Within the tolerance as it is, or with the confirmation of an assignment, which only the real chain has.
+/// Within the tolerance as it is, or with the confirmation of an assignment, which only osmo-pcu asks for.
 fn round_trip(row: &Row, who: &str) -> Verdict {
     let measured = mean(&row.pings_ms);
-    // What the capture has: the real chain's PCU has the assignment confirmed first, and ours does not.
-    let named = real::TO_CONFIRMATION_MS + real::TO_FIRST_BLOCK_MS;
+    // What the capture has: osmo-pcu has the assignment confirmed first, and our PCU does not.
+    let named = match row.kind.air {
+        Air::Own => real::TO_CONFIRMATION_MS + real::TO_FIRST_BLOCK_MS,
+        Air::Osmocom => 0.0,
+    };
     let holds = match is_near(measured, real::RTT_MS) {
         Some(false) => is_near(measured + named, real::RTT_MS),
         near => near,
@@ -319,16 +353,20 @@ mod tests {
     /// A round trip far from the real chain's holds only with the confirmation, and one that was not measured is not shown.
     #[test]
     fn a_difference_has_to_be_named() {
-        let holds = |measured: &[f64]| {
+        let by = |air: Air, measured: &[f64]| {
             let [setting, _] = &SETTINGS;
-            let mut row = Row::new(setting, CORES[0]);
+            let mut row = Row::new(Kind { setting, air, cores: CORES[0] });
             row.pings_ms = measured.iter().copied().collect();
             round_trip(&row, "x").holds
         };
+        let holds = |measured: &[f64]| by(Air::Own, measured);
         assert_eq!(holds(&[340.0, 380.0]), Some(true));
         assert_eq!(holds(&[230.0, 250.0]), Some(true));
         assert_eq!(holds(&[120.0, 130.0]), Some(false));
         assert_eq!(holds(&[]), None);
+        // Behind osmo-pcu the confirmation is in the round trip already.
+        assert_eq!(by(Air::Osmocom, &[340.0, 380.0]), Some(true));
+        assert_eq!(by(Air::Osmocom, &[230.0, 250.0]), Some(false));
     }
 
     #[test]
