@@ -29,6 +29,8 @@ pub mod losses;
 pub mod measure;
 pub mod mock_cipher;
 mod ms_control;
+mod parallel;
+pub mod preempt;
 pub mod qos_cell;
 pub mod radio;
 pub mod radio_interop;
