@@ -329,6 +329,21 @@ pub const ALL: &[Experiment] = &[
         run: crate::radio_interop::run,
     },
     Experiment {
+        name: "preempt",
+        description: "a download while calls take all PDCHs for 3, 6 or 15 s a minute, by what becomes of the queue",
+        purpose: "Shows what TCP gets of a GPRS cell whose PDCHs calls take now and then, by what the base station does with its queue, \
+                  by buffer and by TCP (A. Wennstr\u{f6}m, A. Brunstrom, J. Rend\u{f3}n, J. H. Gustafsson: The Impact of Preemptive \
+                  Priority in GPRS on TCP Performance: A Measurement Study, table 1 and figures 2 to 4). Virtual time.",
+        run: crate::preempt::run,
+    },
+    Experiment {
+        name: "preempt-erlang",
+        description: "ten mobiles in a cell from which calls take PDCHs one by one, by offered calls",
+        purpose: "Shows what nine downloads and a flow of real time get of a GPRS cell from which calls take PDCHs one by one, by the \
+                  offered calls and by what the base station does with its queue. Virtual time.",
+        run: crate::preempt::erlang::run,
+    },
+    Experiment {
         name: "edge-buffsize",
         description: "an edge router's streams by BUFF_SIZE, the octets that a packet buffer counts",
         purpose: edge!(

@@ -30,6 +30,8 @@ pub mod measure;
 pub mod mock_cipher;
 mod ms_control;
 mod osmo_bss;
+mod parallel;
+pub mod preempt;
 pub mod qos_cell;
 pub mod radio;
 pub mod radio_interop;

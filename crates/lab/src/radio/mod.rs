@@ -10,21 +10,22 @@
 //!
 //! [`world`] has the nodes and the hosts, [`probe`] what is seen of the radio, [`airtime`] for what blocks were used.
 
-mod airtime;
+pub(crate) mod airtime;
 pub mod ber;
 pub mod hour;
-mod packet;
-mod probe;
+pub(crate) mod packet;
+pub(crate) mod probe;
 pub mod rate;
 pub mod rtt;
+pub(crate) mod seen;
 pub mod share;
-mod world;
+pub(crate) mod world;
 
 use crate::report::Verdict;
 use crate::tcp::config::Config as TcpConfig;
 
 #[expect(clippy::cast_precision_loss, reason = "octets, blocks and nanoseconds of some hours")]
-const fn as_f64(value: u64) -> f64 {
+pub(crate) const fn as_f64(value: u64) -> f64 {
     value as f64
 }
 
@@ -38,12 +39,12 @@ const SEGMENT_OCTETS: u64 = 1448;
 /// Octets of an N-PDU with it.
 const N_PDU_OCTETS: usize = 1500;
 
-fn verdict(name: &str, means: &str, ours: String, goal: String, holds: Option<bool>) -> Verdict {
+pub(crate) fn verdict(name: &str, means: &str, ours: String, goal: String, holds: Option<bool>) -> Verdict {
     Verdict { name: name.to_owned(), means: means.to_owned(), paper: None, ours, goal, holds }
 }
 
 /// What does not add up in a run; a run without faults conserves what it carries.
-fn conserved(faults: &[String]) -> Verdict {
+pub(crate) fn conserved(faults: &[String]) -> Verdict {
     verdict(
         "LL-PDUs, blocks, octets and frames conserved",
         "What entered the radio was delivered once to its own mobile or is lost by name, and so was each block; streams are octet by \

@@ -9,7 +9,7 @@ use gannet_node::bss::radio::{
 use gannet_proto::rlcmac::air::AirCounts;
 use gannet_proto::rlcmac::conservation::faults;
 use gannet_proto::rlcmac::mobile::MobileCounts;
-use gannet_proto::rlcmac::network::BlockCounts;
+use gannet_proto::rlcmac::network::{BlockCounts, PreemptionCounts};
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::ie::DrxParameter;
 use std::cell::RefCell;
@@ -75,11 +75,28 @@ struct Watched {
     marks: Vec<(Instant, Mark)>,
 }
 
+/// Downlink data blocks of the first cell and of a mobile there, by a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Blocks {
+    /// Sent, in whatever kind.
+    pub sent: u64,
+    /// Of these, those that came to the mobile for the first time.
+    pub came: u64,
+}
+
+/// How [`Blocks`] grow.
+#[derive(Debug)]
+struct Series {
+    mobile: u32,
+    points: Vec<(Instant, Blocks)>,
+}
+
 #[derive(Debug)]
 struct Inner {
     radio: RlcMacRadio,
     ledgers: [Ledger; 2],
     watched: Option<Watched>,
+    series: Option<Series>,
 }
 
 impl Inner {
@@ -99,6 +116,7 @@ impl Inner {
 
     /// What the watched mobile has counted since it was looked at last.
     fn look(&mut self, now: Instant) {
+        self.count_blocks(now);
         let Some(watched) = &mut self.watched else { return };
         let Some(counts) = self.radio.mobile_counts(watched.mobile) else { return };
         let before = core::mem::replace(&mut watched.before, counts);
@@ -109,6 +127,16 @@ impl Inner {
         ];
         let new = changes.into_iter().filter(|(is_new, _)| *is_new).map(|(_, mark)| (now, mark));
         watched.marks.extend(new);
+    }
+
+    fn count_blocks(&mut self, now: Instant) {
+        let Some(series) = &mut self.series else { return };
+        let sent = self.radio.cell(0).map_or(0, |cell| cell.pcu().counts().data.iter().sum());
+        let came = self.radio.mobile_counts(series.mobile).map_or(0, |counts| counts.down.new);
+        let blocks = Blocks { sent, came };
+        if series.points.last().is_none_or(|(_, last)| *last != blocks) {
+            series.points.push((now, blocks));
+        }
     }
 }
 
@@ -124,7 +152,12 @@ impl Probe {
     /// Around a radio.
     #[must_use]
     pub fn new(radio: RlcMacRadio) -> Self {
-        Self(Rc::new(RefCell::new(Inner { radio, ledgers: [Ledger::default(); 2], watched: None })))
+        Self(Rc::new(RefCell::new(Inner {
+            radio,
+            ledgers: [Ledger::default(); 2],
+            watched: None,
+            series: None,
+        })))
     }
 
     /// For the base station.
@@ -163,6 +196,12 @@ impl Probe {
         self.0.borrow().radio.mobile_counts(mobile).unwrap_or_default()
     }
 
+    /// What calls have done to GPRS in the first cell.
+    #[must_use]
+    pub fn preemptions(&self) -> PreemptionCounts {
+        self.0.borrow().radio.channels(0).map(|channels| channels.counts).unwrap_or_default()
+    }
+
     /// Which blocks are not conserved; none may be on the air.
     #[must_use]
     pub fn block_faults(&self) -> Vec<String> {
@@ -174,6 +213,18 @@ impl Probe {
     pub fn watch(&self, mobile: u32) {
         let before = self.mobile(mobile);
         self.0.borrow_mut().watched = Some(Watched { mobile, before, marks: Vec::new() });
+    }
+
+    /// Keeps how the downlink data blocks of the first cell grow from now on, with those that come to a mobile.
+    pub fn keep_blocks(&self, mobile: u32) {
+        self.0.borrow_mut().series = Some(Series { mobile, points: Vec::new() });
+    }
+
+    /// Takes what was kept of them: each time at which a number was another one.
+    #[must_use]
+    pub fn take_blocks(&self) -> Vec<(Instant, Blocks)> {
+        let mut inner = self.0.borrow_mut();
+        inner.series.as_mut().map(|series| core::mem::take(&mut series.points)).unwrap_or_default()
     }
 
     /// Takes what was kept, in the order in which it happened.

@@ -7,6 +7,7 @@
 //! Gb and Gn take 1 ms each way and lose nothing. The host is at the GGSN.
 
 use super::probe::Probe;
+use super::seen::{Seen, Spot};
 use crate::tcp::Endpoint;
 use crate::tcp::config::Config as TcpConfig;
 use crate::tcp::path::octet_at;
@@ -15,11 +16,13 @@ use gannet_machine::Peer;
 use gannet_machine::rng::Rng;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::trace::Quiet;
+use gannet_node::bss::calls::CallPlan;
 use gannet_node::bss::radio::{RadioConfig, RlcMacConfig, RlcMacRadio, Way};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{ApnConfig, GgsnConfig};
 use gannet_node::ms::{self, MsCommand, MsConfig, MsEvent, NPduDelivery};
 use gannet_node::sgsn::{GgsnPeer, PduLifetimes, SgsnConfig};
+use gannet_proto::bssgp::flow_control::{Amount, Watermark, Watermarks};
 use gannet_sim::driven::Driven;
 use gannet_sim::gprs::{GGSN_GN, GprsWorld, Happening, Node, SGSN_GB, SGSN_GN, WorldConfig};
 use gannet_sim::link::LinkProfile;
@@ -28,6 +31,7 @@ use gannet_wire::l3::ie::{GprsTimer, PdpAddress, QosProfile};
 use std::collections::VecDeque;
 
 const NSAPI: Nsapi = Nsapi(5);
+const SECOND_NSAPI: Nsapi = Nsapi(6);
 /// Octets that a cell holds: more than the bucket of the fastest, twice.
 const ROOM_OCTETS: u64 = 40_000;
 /// Octets that a mobile holds: more than the window of a connection.
@@ -39,6 +43,8 @@ const MOBILE_PORT: u16 = 40_000;
 /// By then all contexts are active, in seconds after the last mobile was told to begin, also where the air loses much: procedures
 /// are repeated after 15 s and more.
 const ACTIVE_S: u64 = 300;
+/// Octets of an N-PDU of the hosts.
+const N_PDU_OCTETS: u64 = 1500;
 /// Octets that a sender is given at a time.
 const PART_OCTETS: u64 = 65_536;
 
@@ -57,6 +63,12 @@ pub struct Setup {
     pub bucket_time: Duration,
     /// PDU lifetimes of user data.
     pub lifetimes: PduLifetimes,
+    /// What the SGSN may have waiting; `None` for more than any window.
+    pub sgsn_n_pdus: Option<u32>,
+    /// The SGSN asks a base station that has said R = 0 for a mobile, where something comes for it.
+    pub asks_at_zero: bool,
+    /// Calls that take PDCHs.
+    pub calls: Option<CallPlan>,
     /// What each mobile asks for; those beyond the end ask for what is subscribed.
     pub qos: Vec<QosProfile>,
     /// The dice.
@@ -92,6 +104,10 @@ pub struct World {
     pub others: VecDeque<(Instant, Option<u32>, Vec<u8>)>,
     /// Their octets, of all that came downlink and uplink.
     pub other_octets: [u64; 2],
+    /// What the hosts saw of their connections, where that is kept.
+    pub seen: Option<Vec<Seen>>,
+    /// The address of a second context ([`World::activate_second`]).
+    second: Option<Ipv4Addr>,
     addresses: Vec<Option<Ipv4Addr>>,
     frames: usize,
 }
@@ -102,7 +118,19 @@ impl Setup {
     pub const fn one_cell(radio: RlcMacConfig, mobiles: u32, n201_u: u16, seed: u64) -> Self {
         let lifetimes = PduLifetimes::all(Some(Duration::from_secs(63)));
         let bucket_time = Duration::from_secs(1);
-        Self { radio, cells: 1, mobiles, n201_u, bucket_time, lifetimes, qos: Vec::new(), seed }
+        Self {
+            radio,
+            cells: 1,
+            mobiles,
+            n201_u,
+            bucket_time,
+            lifetimes,
+            sgsn_n_pdus: None,
+            asks_at_zero: false,
+            calls: None,
+            qos: Vec::new(),
+            seed,
+        }
     }
 }
 
@@ -133,6 +161,14 @@ fn config(setup: &Setup) -> WorldConfig {
         ..SgsnConfig::default()
     };
     sgsn.queue.buffer = Duration::from_secs(60);
+    sgsn.flow.asks_at_zero = setup.asks_at_zero;
+    if let Some(n_pdus) = setup.sgsn_n_pdus {
+        // What waits for its bucket waits in the queue of N-PDUs, but for one.
+        let [high, low] = [1, 0].map(|pdus| Amount { pdus, octets: u64::from(pdus) * N_PDU_OCTETS });
+        let ms = Watermark { high, low };
+        sgsn.flow.feedback = Some(Watermarks { ms, ..Watermarks::default() });
+        sgsn.queue.cell_pdus_max = n_pdus;
+    }
     // Nobody is paged.
     sgsn.gmm.t3314 = GprsTimer(0x5f);
     let apn = ApnConfig::with_ipv4(
@@ -170,7 +206,8 @@ impl World {
     /// A sentence, where a node refuses its configuration.
     pub fn try_new(setup: &Setup) -> Result<Option<Self>, String> {
         let config = config(setup);
-        let (bss, frames) = (config.bss.clone(), config.frames);
+        let frames = config.frames;
+        let bss = bss::Config { calls: setup.calls.clone(), ..config.bss.clone() };
         let mut radio = setup.radio;
         radio.mobile.queue_octets = MOBILE_OCTETS;
         let rooms = (0..setup.cells).map(|_| ROOM_OCTETS);
@@ -186,6 +223,8 @@ impl World {
             connections: Vec::new(),
             others: VecDeque::new(),
             other_octets: [0; 2],
+            seen: None,
+            second: None,
             addresses,
             frames,
         };
@@ -216,6 +255,20 @@ impl World {
     #[must_use]
     pub fn address(&self, mobile: u32) -> Option<Ipv4Addr> {
         self.addresses.get(mobile as usize).copied().flatten()
+    }
+
+    /// Activates a second context of a mobile, with an address of its own. `None` where it does not become active.
+    pub fn activate_second(&mut self, mobile: u32, qos: QosProfile) -> Option<Ipv4Addr> {
+        let order =
+            MsCommand::Activate { mobile, nsapi: SECOND_NSAPI, apn: None, qos: Some(qos), address: None };
+        self.gprs.order_ms(order);
+        let latest = self.gprs.now + Duration::from_secs(ACTIVE_S);
+        while self.gprs.now < latest && self.second.is_none() {
+            self.run_until(self.gprs.now + Duration::from_secs(1));
+        }
+        // LLC agrees on N201-U.
+        self.run_until(self.gprs.now + Duration::from_secs(10));
+        self.second
     }
 
     /// Opens a connection whose octets go this way, without end.
@@ -276,6 +329,11 @@ impl World {
 
     fn happened(&mut self, happening: Happening) {
         match happening {
+            Happening::Ms(MsEvent::Activated { nsapi, address: PdpAddress::Ipv4(address), .. })
+                if nsapi == SECOND_NSAPI =>
+            {
+                self.second = Some(address);
+            }
             Happening::Ms(MsEvent::Activated { mobile, address: PdpAddress::Ipv4(address), .. }) => {
                 if let Some(place) = self.addresses.get_mut(mobile as usize) {
                     *place = Some(address);
@@ -307,6 +365,8 @@ impl World {
                 let end = if is_at_receiver { receiver } else { sender };
                 connection.n_pdu_octets += if is_at_receiver { octets.len() as u64 } else { 0 };
                 connection.wrong += u64::from(end.receive(octets, now).is_err());
+                let spot = if is_at_receiver { Spot::Came } else { Spot::Answered };
+                Seen::keep(&mut self.seen, now, connection.mobile, spot, octets);
             }
             None => {
                 let [down, up] = &mut self.other_octets;
@@ -327,6 +387,11 @@ impl World {
             let [sender, receiver] = &mut connection.ends;
             let from_sender: Vec<_> = core::iter::from_fn(|| sender.poll_transmit(now)).collect();
             let from_receiver: Vec<_> = core::iter::from_fn(|| receiver.poll_transmit(now)).collect();
+            for (spot, packets) in [(Spot::Sent, &from_sender), (Spot::Answers, &from_receiver)] {
+                packets.iter().for_each(|packet| {
+                    Seen::keep(&mut self.seen, now, connection.mobile, spot, packet);
+                });
+            }
             let (host, phone) = match way {
                 Way::Downlink => (from_sender, from_receiver),
                 Way::Uplink => (from_receiver, from_sender),

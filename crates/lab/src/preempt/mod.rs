@@ -1,0 +1,93 @@
+//! Experiment `preempt`: a download over GPRS while calls take all PDCHs of the cell now and then, as in the preemption study
+//! ([`paper`]), with what that study's network did to its queue and with what another could do.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`place`] | axes, and the world of a run |
+//! | [`run`] | a run, and its raw record |
+//! | [`trace`] | what is read from the record |
+//! | [`measured`] | all numbers of a run |
+//! | [`judge`] | claims |
+//! | [`others`] | what is no download |
+//! | [`erlang`] | experiment `preempt-erlang`: calls that take PDCHs one by one |
+//! | [`table`], [`figures`] | tables and figures |
+
+pub mod erlang;
+pub mod figures;
+pub mod judge;
+pub mod measured;
+pub mod others;
+pub mod paper;
+pub mod place;
+pub mod run;
+pub mod table;
+#[cfg(test)]
+mod tests;
+pub mod trace;
+
+use crate::parallel;
+use crate::report::{Options, Report};
+use gannet_machine::time::Duration;
+use judge::Runs;
+use measured::Measured;
+use others::{Case, Got};
+use place::{Place, periods, span};
+use run::Raw;
+
+/// Runs the experiment.
+///
+/// # Errors
+/// Where a world cannot be set up.
+pub fn run(options: &Options) -> Result<Report, String> {
+    let places = Place::all(options.size);
+    let (raws, all) = measure(&places, span(options.size), options)?;
+    let mut report = Report::simulated("preempt", options);
+    report.parameter("seconds of a run", span(options.size).as_secs_f64());
+    report.parameter("cell", "CS-2, 3 PDCHs, 3 + 1 timeslots of one mobile, C/I 20 dB");
+    report.parameter("LLC, RLC", "unacknowledged, N201-U 500; acknowledged");
+    report.parameter("PDU lifetime", "63 s");
+    let cases = Case::all(&periods(options.size));
+    let others = parallel::each(&cases, |case| others::run(*case, others::span(options.size), options.seed));
+    let others = others.into_iter().collect::<Result<Vec<Got>, String>>()?;
+    let faults = all.iter().map(|of| &of.faults).chain(others.iter().map(|got| &got.faults));
+    let faults: Vec<String> = faults.flatten().cloned().collect();
+    report.cells = all.iter().map(Measured::cell).chain(others.iter().map(Got::cell)).collect();
+    report.verdicts = others::verdicts(&others);
+    report.verdicts.extend(judge::verdicts(Runs(&all), &periods(options.size), &faults));
+    report.figures = figures::figures(&raws, &all);
+    report.remarks = table::tables(&all);
+    report.remarks.push(others::table(&others));
+    Ok(report)
+}
+
+/// The numbers of all runs, those without preemption first, and the records that figures need.
+fn measure(places: &[Place], span: Duration, options: &Options) -> Result<(Vec<Raw>, Vec<Measured>), String> {
+    let run = |place: &Place| {
+        let raw = run::run(*place, span, options.seed);
+        if options.progress {
+            eprintln!("preempt: {}", place.name());
+        }
+        raw
+    };
+    let (whole, others): (Vec<Place>, Vec<Place>) =
+        places.iter().partition(|place| place.preemption.is_none());
+    let whole: Vec<Raw> = parallel::each(&whole, run).into_iter().collect::<Result<_, _>>()?;
+    let undisturbed_per_s = |place: Place| {
+        let of = whole.iter().find(|raw| raw.place == place.undisturbed());
+        of.map_or(f64::NAN, |raw| raw.trace.blocks_per_s())
+    };
+    let mut all: Vec<Measured> =
+        whole.iter().map(|raw| Measured::of(raw, raw.trace.blocks_per_s())).collect();
+    let measured = parallel::each(&others, |place| {
+        let raw = run(place)?;
+        let measured = Measured::of(&raw, undisturbed_per_s(*place));
+        Ok::<_, String>((measured, figures::needs(*place).then_some(raw)))
+    });
+    let mut raws = Vec::new();
+    for result in measured {
+        let (measured, raw) = result?;
+        all.push(measured);
+        raws.extend(raw);
+    }
+    Ok((raws, all))
+}
