@@ -30,11 +30,14 @@ pub(super) const SETTINGS: [Setting; 2] = [
 ];
 
 impl Setting {
-    /// The words of `gannet bss`.
+    /// The words of `gannet bss`. Its bucket holds what goes in ten seconds, as that of osmo-pcu in the real chain does (Bmax 100,000 octets, R
+    /// 80 kbit/s). osmo-sgsn sends an LL-PDU that finds room in the bucket before those that wait for more, and so pieces of N-PDUs out of order.
     pub(super) fn words(&self) -> String {
         let Self { scheme, down, multislot_class: class, .. } = self;
-        let mut words =
-            format!(" radio rlcmac slots {down} cs {scheme}\n radio rlcmac multislot-class {class}\n");
+        let mut words = format!(
+            " radio rlcmac slots {down} cs {scheme}\n radio rlcmac multislot-class {class}\n \
+             flow-control bucket-time 1000\n flow-control cell bmax 200000\n"
+        );
         if let Some((time, poll)) = self.idle_ms {
             words += &format!(" radio rlcmac idle-poll {poll}\n timer x2031 {time}\n");
         }
