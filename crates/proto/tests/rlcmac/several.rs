@@ -248,6 +248,8 @@ fn a_late_copy_hides_no_loss() {
         let mut dice = Rng::seeded(seed);
         let mut plan = random_plan(seed, &mut dice);
         plan.network.acknowledged = true;
+        // On such a link a mobile that gives nothing up may try for ever.
+        plan.mobile.holds = false;
         let mut world = World::new(&plan);
         for state in &mut world.mobiles {
             (state.downlink, state.uplink) = (Link::with_rate(0.2), Link::with_rate(0.5 + 0.4 * dice.unit()));
