@@ -7,7 +7,7 @@
 //! traffic flow template wants it ([`Mobile::bearer_of_device`]).
 //!
 //! A device is left alone ([`MsEvent::DeviceHeld`]) while its contexts in acknowledged mode have as much unconfirmed as may be,
-//! while the mobile must not send, and while the bearer takes nothing: what waits, waits in the device's own queue.
+//! while the mobile must not send, and while the bearer takes nothing: what waits, waits by flow in front of the node.
 
 use super::links::{has_no_room, may_send};
 use super::mobile::Mobile;

@@ -363,7 +363,7 @@ impl Io {
         }
     }
 
-    /// What comes to a port, or to a slot of it, stays in the kernel, or with `false` is received again.
+    /// What comes to a port, or to a slot of it, stays in the kernel, that of a TUN device in its queue here; or with `false` is received again.
     pub(crate) fn hold(&mut self, machine: usize, port: Port, peer: Peer, on: bool) {
         let Some(index) = self.endpoint_of(machine, port, peer) else { return };
         let Some(Some(endpoint)) = self.endpoints.get_mut(index) else { return };
