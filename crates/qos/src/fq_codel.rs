@@ -5,11 +5,13 @@
 //! its head, and more the longer this lasts (CoDel, RFC 8289), which is what TCP understands.
 //!
 //! ```text
-//! target   = 5 ms, and not less than twice the time in which the way on takes a packet
+//! target   = 25 ms, and not less than twice the time in which the way on takes a packet
 //! interval = 20 · target
 //! ```
 //!
-//! The second part is RFC 8289 clause 4.4 for ways on that are slow: on a radio of 30 kbit/s a packet alone takes 400 ms.
+//! The interval is about the round trip of the connections (RFC 8289 clause 4.3). That of GPRS is longer than the Internet's 100 ms: a window of
+//! 255 LL frames alone takes 600 ms on a wireless LAN. The second part is clause 4.4 for ways on that are slow: on a radio of 30 kbit/s a packet
+//! alone takes 400 ms.
 //! [`Discipline`](crate::discipline::Discipline) gives nothing back when a packet is taken, and CoDel drops just then; so this has calls of its own.
 
 use gannet_machine::time::{Duration, Instant};
@@ -20,7 +22,7 @@ const FLOWS: u32 = 128;
 /// Octets that a flow may send in its turn, and the backlog of which nothing is dropped (RFC 8290 clause 5.2.1).
 const QUANTUM: i64 = 1514;
 /// The least target.
-const TARGET: Duration = Duration::from_millis(5);
+const TARGET: Duration = Duration::from_millis(25);
 /// Intervals in a target.
 const INTERVAL_TARGETS: u64 = 20;
 /// Of the time for a packet, what the latest one counts: 1 / 8.
@@ -276,15 +278,15 @@ mod tests {
     fn a_standing_queue_loses_more_and_more_and_a_short_one_nothing() {
         let gap = Duration::from_micros(120);
         let mut queue = FqCodel::new(1000);
-        // 30 packets at 120 us wait 3.6 ms.
-        assert_eq!(keep_full(&mut queue, (gap, 30), Duration::from_secs(2)), 0);
+        // 150 packets at 120 us wait 18 ms.
+        assert_eq!(keep_full(&mut queue, (gap, 150), Duration::from_secs(10)), 0);
         let mut queue = FqCodel::new(1000);
-        assert_eq!(keep_full(&mut queue, (gap, 100), Duration::from_millis(90)), 0, "not within an interval");
+        assert_eq!(keep_full(&mut queue, (gap, 500), Duration::from_millis(450)), 0, "not within an interval");
         let mut queue = FqCodel::new(1000);
-        let first = keep_full(&mut queue, (gap, 100), Duration::from_secs(1));
+        let first = keep_full(&mut queue, (gap, 500), Duration::from_secs(5));
         let mut queue = FqCodel::new(1000);
-        let second = keep_full(&mut queue, (gap, 100), Duration::from_secs(2)) - first;
-        assert!(first > 10 && second > first, "{first} and {second} in a second each");
+        let second = keep_full(&mut queue, (gap, 500), Duration::from_secs(10)) - first;
+        assert!(first > 10 && second > first, "{first} and {second} in five seconds each");
     }
 
     #[test]

@@ -39,7 +39,7 @@ const CHANGED_WITHIN: Duration = Duration::from_secs(30);
 /// kernel makes it a window of at most twice as many octets.
 const BUFFER: usize = 120_000;
 /// Drops of a context's downlink queue that is full, as [`Bed::named`] names them: in the SGSN, or at its driver on its behalf.
-const FULL_QUEUE: [&str; 2] = ["sgsn.flow_queue_full", "sgsn.demux_queue_full"];
+const FULL_QUEUE: [&str; 3] = ["sgsn.flow_queue_full", "sgsn.flow_queue_node_full", "sgsn.demux_queue_full"];
 
 /// How much of a download may be under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

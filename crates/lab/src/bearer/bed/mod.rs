@@ -322,7 +322,8 @@ impl Bed {
         self.lines.iter().all(|line| line.kind.is_emulated())
     }
 
-    /// One connection from the mobile's namespace.
+    /// One connection from the mobile's namespace. Where iperf3 loses the connection over which it controls the other, nothing was
+    /// measured: it is made once more, and told.
     ///
     /// # Errors
     /// What iperf3 says.
@@ -337,7 +338,14 @@ impl Bed {
         let longest = (seconds + omitted + STANDS_S).to_string();
         let mut arguments = vec![longest.as_str(), "iperf3"];
         arguments.extend(of_client.iter().map(String::as_str));
-        Carried::read(&self.phone.output_unless(stop, "timeout", &arguments).map_err(text)?)
+        let once = || Carried::read(&self.phone.output_unless(stop, "timeout", &arguments).map_err(text)?);
+        once().or_else(|why| {
+            if !iperf::lost_control(&why) {
+                return Err(why);
+            }
+            eprintln!("{why}; once more");
+            once()
+        })
     }
 
     /// One connection, and the full segments that it has carried for each second of processor time of the process at the mobile's

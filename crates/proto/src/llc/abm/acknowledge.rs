@@ -196,10 +196,6 @@ impl Abm {
         self.wary = self.wary.saturating_sub(frames);
         (self.standing_since, self.standing_order) = (shown.now, self.order);
         self.tries = 0;
-        if self.options.retransmission == Retransmission::Selective {
-            // A frame that was sent twice in vain is not much: what is lost behind it is not to wait for longer and longer.
-            self.round_trip.answered();
-        }
         self.information = Box::default();
         self.request.wrapping_sub(before) < ahead.into()
     }

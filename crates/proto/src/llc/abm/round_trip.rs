@@ -66,13 +66,8 @@ impl RoundTrip {
         self.shortest_us = u32::try_from((ns / 1000).max(1)).unwrap_or(u32::MAX);
     }
 
-    /// Something was acknowledged: T201 is as long as the measurements say.
-    pub(super) const fn answered(&mut self) {
-        self.doubled = 0;
-    }
-
-    /// T201 has run out. It stays twice as long until the next measurement (RFC 6298, section 5), in go-back-N not only until
-    /// something is acknowledged: where T201 is shorter than the round trip every frame is sent twice, and none is measured.
+    /// T201 has run out. It stays twice as long until the next measurement (RFC 6298, section 5), not only until something is
+    /// acknowledged: where T201 is shorter than the round trip every frame is sent twice, and none is measured.
     pub(super) fn expired(&mut self) {
         self.doubled = (self.doubled + 1).min(DOUBLED_MOST);
     }
