@@ -574,15 +574,24 @@ fn a_machine_in_a_hurry_works_in_short_slices() {
     assert_eq!([(false, false), (true, false), (false, true)].map(|(a, b)| after_a_turn(a, b)), [0, 9, 9]);
 }
 
-/// Takes its time for each input, and for what follows from it; keeps what it is told of turns.
+/// Takes its time for each input, and for what follows from it; keeps what both took, and what it is told of turns.
 #[derive(Default)]
 struct Slow {
     to_do: bool,
-    told: Vec<Duration>,
+    inputs: std::time::Duration,
+    outputs: std::time::Duration,
+    told: Vec<std::time::Duration>,
 }
 
 const FOR_INPUT: std::time::Duration = std::time::Duration::from_millis(40);
 const FOR_OUTPUT: std::time::Duration = std::time::Duration::from_millis(2);
+
+/// Sleeps for at least so long; how long it was.
+fn sleep(least: std::time::Duration) -> std::time::Duration {
+    let began = std::time::Instant::now();
+    std::thread::sleep(least);
+    began.elapsed()
+}
 
 impl Machine for Slow {
     type Command = ();
@@ -590,36 +599,44 @@ impl Machine for Slow {
     type Rule = core::convert::Infallible;
     fn handle_input(&mut self, _: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
         while inputs.pop().is_some() {
-            std::thread::sleep(FOR_INPUT);
+            self.inputs += sleep(FOR_INPUT);
             self.to_do = true;
         }
     }
     fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<()>>) {
         if core::mem::take(&mut self.to_do) {
-            std::thread::sleep(FOR_OUTPUT);
+            self.outputs += sleep(FOR_OUTPUT);
             outputs.push(Output::Event(()));
         }
     }
     fn turn_took(&mut self, _: Instant, took: Duration) {
-        self.told.push(took);
+        self.told.push(std::time::Duration::from_nanos(took.0));
     }
 }
 
+/// However busy the machine is that this runs on: a turn took no less than its own outputs, and no more than the whole turn without the
+/// inputs of both and the outputs of the other.
 #[test]
 fn a_machine_is_told_what_a_turn_took_but_for_its_inputs_and_for_what_others_did() {
     let mut node = quiet_loop(8);
-    let machine = node.add_machine(Slow::default(), |_, (), _| ());
-    let other = node.add_machine(Slow::default(), |_, (), _| ());
+    let both = [(); 2].map(|()| node.add_machine(Slow::default(), |_, (), _| ()));
     node.turn(Some(Duration::ZERO)).unwrap();
-    node.access().machine(machine).unwrap().told.clear();
-    // The machine this runs on may be busy: each turn takes as long as its work at least, and one of them no longer than the inputs.
-    until(&mut node, |node| {
-        assert!(node.access().command(machine, ()) && node.access().command(other, ()));
+    for _ in 0..3 {
+        for machine in both {
+            *node.access().machine(machine).unwrap() = Slow::default();
+            assert!(node.access().command(machine, ()));
+        }
+        let began = std::time::Instant::now();
         node.turn(Some(Duration::ZERO)).unwrap();
-        let mut access = node.access();
-        let told = &access.machine(machine).unwrap().told;
-        let least = u64::try_from(FOR_OUTPUT.as_nanos()).unwrap();
-        assert!(told.iter().all(|took| took.0 >= least), "{told:?}");
-        told.iter().any(|took| u128::from(took.0) < FOR_INPUT.as_nanos())
-    });
+        let all = began.elapsed();
+        let [one, other] = both.map(|machine| core::mem::take(node.access().machine(machine).unwrap()));
+        for (own, other) in [(&one, &other), (&other, &one)] {
+            let [took] = own.told[..] else { panic!("told of {} turns", own.told.len()) };
+            assert!(own.inputs >= FOR_INPUT && own.outputs >= FOR_OUTPUT, "it has worked");
+            let most = all - own.inputs - other.inputs - other.outputs;
+            assert!((own.outputs..=most).contains(&took), "{took:?} is not {:?} to {most:?}", own.outputs);
+        }
+        // The outputs have left the machines work to do: a turn without inputs.
+        node.turn(Some(Duration::ZERO)).unwrap();
+    }
 }

@@ -1,5 +1,7 @@
 //! The PCU of a cell, counter by counter and timer by timer: the mobile's side is said by hand.
 
+mod broken;
+
 use crate::world::{PDCHS, octets, tlli};
 use gannet_machine::frame::FramePool;
 use gannet_machine::time::{Duration, Instant};

@@ -69,6 +69,9 @@ gannet_machine::timer_names! {
 const FIVE_SECONDS: Duration = Duration::from_secs(5);
 /// How often an access is made again before what was to be sent is given up (44.060 clauses 7.1.2.3 and 7.1.4).
 const ACCESSES_MAX: u8 = 4;
+/// Uplink TBFs in a row that may break before one LL-PDU is acknowledged. The clauses have random access follow each (44.060 clause 8.7.2) and
+/// say no end: a TBF begins its LL-PDUs anew, and where the network hears little of the mobile each of them breaks.
+const BROKEN_MAX: u8 = ACCESSES_MAX;
 
 /// What a mobile is and does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +82,8 @@ pub struct MobileConfig {
     pub two_phase: bool,
     /// Octets that may wait for a TBF.
     pub queue_octets: usize,
-    /// What waits is kept, however often an access has failed. Otherwise the fifth in a row is the last, and what waits is given up.
+    /// What waits is kept, however often an access has failed. Otherwise the fifth in a row is the last, and what waits is given up. The same
+    /// holds of uplink TBFs that break before one LL-PDU is acknowledged.
     pub holds: bool,
     /// The network is elsewhere: it knows of a mobile's TLLI what the blocks say. LL-PDUs of a new TLLI need a new TBF.
     pub is_apart: bool,
@@ -171,6 +175,8 @@ pub struct Mac {
     deadlines: Deadlines<MobileTimer>,
     /// Accesses in a row that led to nothing.
     failures: u8,
+    /// Uplink TBFs in a row that have broken before one LL-PDU was acknowledged.
+    broken: u8,
     is_suspended: bool,
     /// When it listens in packet idle mode; `None` for each block.
     drx: Option<Drx>,
@@ -200,6 +206,7 @@ impl Mac {
             answers: VecDeque::new(),
             deadlines: Deadlines::default(),
             failures: 0,
+            broken: 0,
             is_suspended: false,
             drx: None,
             awake_until: Instant::ZERO,
@@ -261,10 +268,12 @@ impl Mac {
         self.access.is_some() || self.awaiting.is_some() || self.is_on_pdch()
     }
 
-    /// Something of it is on the air, or will be: a block, a burst, an answer to a poll, the end of a timer.
+    /// Something of it is on the air, or will be: a block, a burst, an answer to a poll, the end of a timer. Or something was given up that
+    /// nobody has taken.
     #[must_use]
     pub fn is_active(&self) -> bool {
-        self.is_busy() || !self.answers.is_empty() || self.next_due().is_some()
+        let is_on_air = self.is_busy() || !self.answers.is_empty();
+        is_on_air || self.next_due().is_some() || !self.lost.is_empty()
     }
 
     /// It listens to PDCHs.
@@ -523,7 +532,7 @@ impl Mac {
     fn leave_all(&mut self) {
         self.deadlines.clear_all();
         self.answers.clear();
-        (self.access, self.awaiting, self.failures) = (None, None, 0);
+        (self.access, self.awaiting, self.failures, self.broken) = (None, None, 0, 0);
         self.drop_downlink();
         self.take_back();
     }
@@ -540,12 +549,12 @@ impl Mac {
         }
     }
 
-    /// What could not be sent in so many accesses is given up.
+    /// What could not be sent in so many accesses or TBFs is given up.
     fn give_up(&mut self) {
         self.counts.given_up += self.queue.len() as u64;
         self.queued_octets = 0;
         self.lost.extend(self.queue.drain(..));
-        self.failures = 0;
+        (self.failures, self.broken) = (0, 0);
     }
 }
 

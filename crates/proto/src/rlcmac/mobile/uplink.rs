@@ -1,6 +1,6 @@
 //! The uplink TBF of a mobile (44.060 clauses 7.1, 8.1.1 and 9.3): USF, countdown, contention resolution, acknowledgements.
 
-use super::{Answer, FIVE_SECONDS, Mac, MobileTimer, bit, feed, mode};
+use super::{Answer, BROKEN_MAX, FIVE_SECONDS, Mac, MobileTimer, bit, feed, mode};
 use crate::rlcmac::block::UpBlock;
 use crate::rlcmac::custody::{Carried, Custody, LlPdu};
 use crate::rlcmac::rlc::{Ending, Report, Sender, SenderCounts};
@@ -26,6 +26,8 @@ pub(super) struct UplinkTbf {
     is_retry: bool,
     /// It is acknowledged whole: the answer to the poll ends it.
     is_ending: bool,
+    /// An LL-PDU of it is acknowledged.
+    has_brought: bool,
     sender: Sender<Carried>,
     pub(super) custody: Custody,
 }
@@ -64,6 +66,7 @@ impl UplinkTbf {
     fn done(&mut self) {
         while let Some(carried) = self.sender.pop_done() {
             self.custody.done(carried);
+            self.has_brought = true;
         }
         while self.custody.pop_confirmed().is_some() {}
     }
@@ -117,6 +120,7 @@ impl Mac {
             n3104: 0,
             is_retry: one_phase.unwrap_or(false),
             is_ending: false,
+            has_brought: false,
             sender,
             custody: Custody::apart(self.config.is_apart),
         });
@@ -178,7 +182,6 @@ impl Mac {
         if (sent.is_final || is_stalled) && !self.deadlines.is_set(MobileTimer::T3182) {
             self.deadlines.set(MobileTimer::T3182, now + FIVE_SECONDS);
         }
-        tbf.done();
         let header = UplinkHeader {
             countdown: sent.countdown,
             is_stalled,
@@ -248,10 +251,17 @@ impl Mac {
         self.seek_uplink(now);
     }
 
-    /// Abnormal release with random access (44.060 clause 8.7.2): what has not arrived is sent by another TBF.
+    /// Abnormal release with random access (44.060 clause 8.7.2): what has not arrived is sent by another TBF, but not for ever.
     pub(super) fn abandon_uplink(&mut self, now: Instant) {
         self.counts.expiries += 1;
+        let has_brought = self.uplink.as_ref().is_some_and(|tbf| tbf.has_brought);
         self.drop_uplink(now);
+        // One that had nothing to bring has failed nobody.
+        let is_barren = !has_brought && !self.queue.is_empty();
+        self.broken = if is_barren { self.broken.saturating_add(1) } else { 0 };
+        if self.broken > BROKEN_MAX && !self.config.holds {
+            self.give_up();
+        }
         self.access_failed(now);
     }
 

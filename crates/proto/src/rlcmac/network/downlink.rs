@@ -34,7 +34,7 @@ gannet_machine::timer_names! {
     }
 }
 
-/// T3193 is so much more than T3192 (44.060 clause 13.2): the answer to the last poll takes a block to come.
+/// T3193 is so much more than T3192 (44.060 clause 13.2): an answer takes a block to come.
 const T3193_MORE: Duration = Duration::from_millis(100);
 
 /// Where a downlink TBF is.
@@ -441,6 +441,8 @@ impl Pcu {
     ) {
         let t3193 = self.options.t3192 + T3193_MORE;
         let (knows_age, t3191) = (self.config.report_age_known, self.config.t3191);
+        // In unacknowledged mode nobody knows more than that the mobile answers.
+        let mut has_brought = !self.config.acknowledged;
         let Some(tbf) = self.down_tbf(tfi) else { return };
         // A report that is none of this window changes nothing.
         let acknowledged = tbf.sender.acknowledge(report, knows_age.then_some(tbf.serial));
@@ -449,6 +451,7 @@ impl Pcu {
         }
         while let Some(carried) = tbf.sender.pop_done() {
             tbf.custody.done(carried);
+            has_brought = true;
         }
         let mobile = tbf.mobile;
         if tbf.state == DownState::Released {
@@ -466,7 +469,7 @@ impl Pcu {
             self.transfers_until(mobile, now + self.options.t3192);
         }
         let tlli = self.contexts.get_mut(&mobile).and_then(|context| {
-            context.failures = 0;
+            context.failures = if has_brought { 0 } else { context.failures };
             context.drain.answers();
             context.tllis.first().copied().flatten()
         });

@@ -22,7 +22,7 @@ pub(super) struct Context {
     pub(super) class: Option<Class>,
     /// The TFI of its downlink TBF.
     pub(super) down: Option<u8>,
-    /// Times that it was sought for nothing.
+    /// Times in a row that it was sought for nothing, or its TBF has broken before one LL-PDU was acknowledged.
     pub(super) failures: u8,
     /// When it listens in packet idle mode; `None` where it listens to each block, or nothing is known of it.
     pub(super) drx: Option<Drx>,
