@@ -1,5 +1,17 @@
 //! Reads captures of any GPRS network and joins their layers on one timeline, from the RLC block to the segment of TCP.
 //!
-//! [`record`] has what is read from a file: one record for each unit of each layer, with the frame that proves it.
+//! [`Reading`] is the way in: it reads files and gives [`record::Record`]s in the order of time.
+//!
+//! * [`record`]: one record for each unit of each layer, with the frame that proves it.
+//! * [`source`]: files of pcap and pcapng, frame by frame.
+//! * [`decode`]: what stands in a frame.
+//! * [`join`]: what belongs together across frames: blocks of an LL-PDU, segments of an N-PDU, names of a mobile.
+//! * [`reading`]: all of it in one pass of bounded memory.
 
+pub mod decode;
+pub mod join;
+pub mod reading;
 pub mod record;
+pub mod source;
+
+pub use reading::{Reading, Settings};
