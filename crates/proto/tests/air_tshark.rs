@@ -21,14 +21,17 @@ use gannet_proto::rlcmac::tap::{Kind, Scope, Tap};
 use gannet_testkit::Need;
 use gannet_testkit::tshark::Capture;
 use gannet_wire::gsmtap::UDP_PORT;
+use gannet_wire::rlcmac::cell::AccessBurst;
 use gannet_wire::rlcmac::coding::CodingScheme;
+use gannet_wire::rlcmac::value::AckType;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use world::{PDCHS, Plan, World, octets};
 
 const MOBILES: u32 = 4;
 
-/// Traffic both ways over a channel that loses: blocks are sent again, polled and acknowledged, and one access in two has two phases.
+/// Traffic both ways over a channel that loses: blocks are sent again, polled and acknowledged. One half has access in two phases and
+/// acknowledgements by access bursts.
 fn blocks_of(scheme: CodingScheme) {
     let mut capture = Capture::new();
     let mut seen = Vec::new();
@@ -36,7 +39,10 @@ fn blocks_of(scheme: CodingScheme) {
         let network = NetworkConfig { force_two_phase, ..NetworkConfig::new(PDCHS, scheme) };
         // A mobile that keeps its TBF without data sends dummy blocks.
         let extended_uplink = Duration::from_millis(if force_two_phase { 500 } else { 0 });
-        let options = CellOptions { extended_uplink, ..CellOptions::default() };
+        let control_ack = if force_two_phase { AckType::AccessBursts } else { AckType::ControlBlock };
+        let is_short = matches!(scheme, CodingScheme::Cs1 | CodingScheme::Cs3);
+        let access_burst = if is_short { AccessBurst::Bits8 } else { AccessBurst::Bits11 };
+        let options = CellOptions { extended_uplink, control_ack, access_burst, ..CellOptions::default() };
         let plan = Plan { mobiles: MOBILES, network, options, link: Link::with_rate(0.1), ..Plan::default() };
         let mut world = World::new(&plan);
         world.cell.set_tap(Some(Tap::new(Scope::Both, 871, Some(14))));
@@ -66,6 +72,9 @@ fn blocks_of(scheme: CodingScheme) {
     }
     let is_there = |kind: &Kind| *kind == Kind::Pch || kinds.contains_key(kind);
     assert!(Kind::ALL.iter().all(is_there), "every kind is there: {kinds:?}");
+    let bursts =
+        seen.iter().filter(|sighting| sighting.kind == Kind::UplinkControl && sighting.octets.len() <= 2);
+    assert!(bursts.count() > 10, "acknowledgements by access bursts");
 }
 
 fn cs_1() {

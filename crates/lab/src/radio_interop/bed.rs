@@ -16,8 +16,10 @@ use std::time::{Duration, Instant};
 
 /// The congestion control of both ends, by their routes: a namespace's own may only be one that the machine allows to everybody.
 pub(super) const CONGESTION: &str = "cubic";
-/// Longer than any TBF stays.
-const IDLE: Duration = Duration::from_secs(4);
+/// Longer than any TBF stays, at the network too: 2 s for the end of a TCP connection, 2 s without data, 0.3 s to the last poll, T3192 (1.5 s
+/// behind osmo-bsc), and 0.1 s more at osmo-pcu. An access of the mobile before that finds its old TBF there: osmo-pcu then gives
+/// another timeslot uplink, and three downlink.
+const IDLE: Duration = Duration::from_secs(8);
 /// From an answer to the next ping, and up to so much more at random: pings must keep step neither with the multiframe nor with the
 /// polls.
 pub(super) const BETWEEN_PINGS: Duration = Duration::from_secs(1);

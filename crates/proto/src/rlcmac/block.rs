@@ -2,6 +2,7 @@
 
 use super::signal::{Down, Up};
 use gannet_wire::rlcmac::block::{Body, DownlinkHeader, UplinkHeader};
+use gannet_wire::rlcmac::cell::AccessBurst;
 use gannet_wire::rlcmac::coding::CodingScheme;
 
 /// Downlink.
@@ -37,6 +38,9 @@ pub enum UpBlock {
     },
     /// An RLC/MAC control block.
     Control(Up),
+    /// PACKET CONTROL ACKNOWLEDGEMENT as four access bursts of so many bits, alike, one in each TDMA frame of the block (44.060
+    /// clause 11.2.2). They do not say whose they are.
+    ControlAckBursts(AccessBurst),
 }
 
 impl DownBlock {
@@ -60,12 +64,18 @@ impl DownBlock {
 }
 
 impl UpBlock {
-    /// How it is coded.
+    /// How it is coded. Access bursts count as a block of CS-1, since the channel has no curve of their own.
     #[must_use]
     pub const fn coding(&self) -> CodingScheme {
         match self {
             Self::Data { body, .. } => body.scheme(),
-            Self::Control(_) => CodingScheme::Cs1,
+            Self::Control(_) | Self::ControlAckBursts(_) => CodingScheme::Cs1,
         }
+    }
+
+    /// It is PACKET CONTROL ACKNOWLEDGEMENT, in either form.
+    #[must_use]
+    pub const fn is_control_ack(&self) -> bool {
+        matches!(self, Self::Control(Up::ControlAck { .. }) | Self::ControlAckBursts(_))
     }
 }

@@ -9,12 +9,12 @@ use gannet_wire::id::{CellId, Rai};
 use gannet_wire::rlcmac::LaterRest;
 use gannet_wire::rlcmac::bcch::{ControlChannel, RachParameters, SystemInformation3};
 use gannet_wire::rlcmac::cell::{
-    AccessBurst, AccessThreshold, BLOCK_LEN, BcchChangeMark, Broadcast, BsCvMax, CellAccess, CellInformation,
+    AccessThreshold, BLOCK_LEN, BcchChangeMark, Broadcast, BsCvMax, CellAccess, CellInformation,
     CellOptions as OptionsOctets, CellPowerControl, ChangeField, DrxTimerCode, NetworkMode, Rac,
     SystemInformation13, T3168Code, T3192Code,
 };
 use gannet_wire::rlcmac::value::{
-    AckType, Alpha, AveragingPeriod, InterferenceFilter, MeasuredChannel, NetworkControlOrder,
+    Alpha, AveragingPeriod, InterferenceFilter, MeasuredChannel, NetworkControlOrder,
 };
 
 /// Frames of the multiframe of control channels, and the frame in it with which the BCCH begins (05.02 clause 7, table 3).
@@ -69,8 +69,8 @@ impl Information {
                 t3168: T3168Code::lowest(u8::try_from(t3168.div_ceil(500).clamp(1, 8) - 1).ok()?),
                 t3192: T3192Code::lowest(code),
                 drx_timer_max: DrxTimerCode::lowest(7),
-                access_burst: AccessBurst::Bits8,
-                control_ack: AckType::ControlBlock,
+                access_burst: options.access_burst,
+                control_ack: options.control_ack,
                 bs_cv_max: BsCvMax::lowest(options.bs_cv_max),
                 pan: None,
                 extension: None,
@@ -126,6 +126,8 @@ impl Known {
                 t3168: Duration::from_millis(of.t3168.milliseconds().into()),
                 t3192: Duration::from_millis(of.t3192.milliseconds().into()),
                 bs_cv_max: of.bs_cv_max.get(),
+                control_ack: of.control_ack,
+                access_burst: of.access_burst,
                 ..CellOptions::default()
             };
             self.thirteenth = Some((access.rac.get(), options));
@@ -153,6 +155,8 @@ impl Known {
 mod tests {
     use super::*;
     use gannet_wire::id::Plmn;
+    use gannet_wire::rlcmac::cell::AccessBurst;
+    use gannet_wire::rlcmac::value::AckType;
 
     #[test]
     fn mobiles_read_what_a_cell_says() {
@@ -162,6 +166,8 @@ mod tests {
             t3168: Duration::from_millis(1500),
             t3192: Duration::from_millis(160),
             bs_cv_max: 9,
+            control_ack: AckType::AccessBursts,
+            access_burst: AccessBurst::Bits11,
             paging: PagingControl { layout: Layout::Combined, multiframes: 6, access_blocks: 2 },
             ..CellOptions::default()
         };

@@ -12,12 +12,14 @@ use core::ops::Deref;
 use gannet_machine::time::Duration;
 use gannet_wire::DecodeError;
 use gannet_wire::l3::ie::{Octets, RadioPriority};
+use gannet_wire::rlcmac::access::AcknowledgementBurst;
 use gannet_wire::rlcmac::block::{BlockOctets, DownlinkHeader, Payload, UplinkHeader};
 use gannet_wire::rlcmac::ccch::{
     CcchMessage, CcchOctets, IaRestOctets, ImmediateAssignment, ImmediateAssignmentReject, ImmediateDownlink,
     ImmediateDownlinkTbf, ImmediateSingleBlock, ImmediateUplinkTbf, PacketChannel, RejectedRequest,
     RequestReference, Resource,
 };
+use gannet_wire::rlcmac::cell::AccessBurst;
 use gannet_wire::rlcmac::coding::CodingScheme;
 use gannet_wire::rlcmac::control::{ControlOctets, DownlinkControlHeader};
 use gannet_wire::rlcmac::downlink::{
@@ -34,9 +36,9 @@ use gannet_wire::rlcmac::uplink::{
     RequestAddress,
 };
 use gannet_wire::rlcmac::value::{
-    self, AccessType, AckType, Arfcn, Bsn, CValue, CtrlAck, Gamma, LlcPduType, MacMode, MultislotClass,
-    PageMode, PdchSet, PeakThroughputClass, ReducedFrame, ReleaseCause, RlcMode, RlcOctets, Rrbp, Tfi,
-    Timeslot, TimingAdvance, TlliBlockCoding, Tsc, Usf, UsfGranularity, WaitIndication, WaitUnit,
+    self, AccessType, Arfcn, Bsn, CValue, CtrlAck, Gamma, LlcPduType, MacMode, MultislotClass, PageMode,
+    PdchSet, PeakThroughputClass, ReducedFrame, ReleaseCause, RlcMode, RlcOctets, Rrbp, Tfi, Timeslot,
+    TimingAdvance, TlliBlockCoding, Tsc, Usf, UsfGranularity, WaitIndication, WaitUnit,
 };
 use gannet_wire::rlcmac::{
     DownlinkControlBlock, DownlinkMessage, Later, LaterRest, UplinkControlBlock, UplinkMessage,
@@ -49,6 +51,10 @@ pub enum AirOctets {
     Data(BlockOctets),
     /// A control block.
     Control(ControlOctets),
+    /// Four access bursts of 8 bits, alike.
+    Bursts8([u8; 1]),
+    /// Four access bursts of 11 bits, alike. The bits stand first.
+    Bursts11([u8; 2]),
 }
 
 impl Deref for AirOctets {
@@ -57,6 +63,8 @@ impl Deref for AirOctets {
         match self {
             Self::Data(octets) => octets,
             Self::Control(octets) => octets,
+            Self::Bursts8(octets) => octets,
+            Self::Bursts11(octets) => octets,
         }
     }
 }
@@ -102,14 +110,29 @@ impl UpBlock {
                 let message = up_message(message);
                 AirOctets::Control(UplinkControlBlock { is_retry: false, message }.emit()?)
             }
+            Self::ControlAckBursts(AccessBurst::Bits8) => AirOctets::Bursts8([CONTROL_ACK_BURST.emit8()]),
+            Self::ControlAckBursts(AccessBurst::Bits11) => {
+                AirOctets::Bursts11((CONTROL_ACK_BURST.emit11() << BESIDE_11_BITS).to_be_bytes())
+            }
         })
     }
 
-    /// Reads a block; `None` for a message that nothing here acts on.
+    /// Reads a block, or one of four access bursts in one octet or two; `None` for a message that nothing here acts on.
     ///
     /// # Errors
     /// What cannot be read.
     pub fn parse(octets: &[u8]) -> Result<Option<Self>, DecodeError> {
+        match *octets {
+            [burst] => {
+                AcknowledgementBurst::parse8(burst)?;
+                return Ok(Some(Self::ControlAckBursts(AccessBurst::Bits8)));
+            }
+            [high, low] => {
+                AcknowledgementBurst::parse11(u16::from_be_bytes([high, low]) >> BESIDE_11_BITS)?;
+                return Ok(Some(Self::ControlAckBursts(AccessBurst::Bits11)));
+            }
+            _ => {}
+        }
         if Payload::of(octets) == Some(Payload::Data) {
             let (header, body) = UplinkHeader::parse(octets)?;
             return Ok(Some(Self::Data { header, body }));
@@ -118,6 +141,12 @@ impl UpBlock {
         Ok(up_of(&block.message).map(Self::Control))
     }
 }
+
+/// CTRL_ACK of a message that was not in segments.
+const CTRL_ACK: CtrlAck = CtrlAck::lowest(3);
+const CONTROL_ACK_BURST: AcknowledgementBurst = AcknowledgementBurst { ctrl_ack: CTRL_ACK, timeslot: None };
+/// Bits of two octets that are not of an access burst of 11 bits.
+const BESIDE_11_BITS: u32 = 5;
 
 const fn rrbp_of(rrbp: u8) -> Rrbp {
     match rrbp & 3 {
@@ -261,12 +290,11 @@ fn down_message(message: &Down) -> Option<DownlinkMessage> {
             page_mode,
             available: PdchSet(available.reverse_bits()),
         }),
-        Down::Polling { to } => {
+        Down::Polling { to, answer } => {
             let address = match tfi_or_tlli(to) {
                 TfiOrTlli::Tfi(tfi) => PolledAddress::Tfi(tfi),
                 TfiOrTlli::Tlli(tlli) => PolledAddress::Tlli(tlli),
             };
-            let answer = AckType::ControlBlock;
             DownlinkMessage::PollingRequest(PacketPollingRequest {
                 page_mode,
                 address,
@@ -320,8 +348,8 @@ fn down_of(message: &DownlinkMessage) -> Option<Down> {
             Some(Down::PdchRelease { available: message.available.0.reverse_bits() })
         }
         DownlinkMessage::PollingRequest(message) => match message.address {
-            PolledAddress::Tfi(tfi) => Some(Down::Polling { to: to_of_tfi(tfi) }),
-            PolledAddress::Tlli(tlli) => Some(Down::Polling { to: To::Tlli(tlli) }),
+            PolledAddress::Tfi(tfi) => Some(Down::Polling { to: to_of_tfi(tfi), answer: message.answer }),
+            PolledAddress::Tlli(tlli) => Some(Down::Polling { to: To::Tlli(tlli), answer: message.answer }),
             PolledAddress::Tqi(_) => None,
         },
         _ => None,
@@ -381,7 +409,7 @@ fn up_message(message: &Up) -> UplinkMessage {
         }
         Up::ControlAck { tlli } => UplinkMessage::ControlAcknowledgement(PacketControlAcknowledgement {
             tlli,
-            ctrl_ack: CtrlAck::lowest(3),
+            ctrl_ack: CTRL_ACK,
             later: Later::NONE,
         }),
         Up::Dummy { tlli } => UplinkMessage::Dummy(PacketUplinkDummy { tlli, later: Later::NONE }),

@@ -6,7 +6,9 @@ use super::network::fair::Class;
 use super::paging::PagingControl;
 use gannet_machine::time::Duration;
 use gannet_wire::l3::ie::RadioPriority;
+use gannet_wire::rlcmac::cell::AccessBurst;
 use gannet_wire::rlcmac::coding::CodingScheme;
+use gannet_wire::rlcmac::value::AckType;
 
 /// What the cell broadcasts and both sides follow (04.60 clause 12.24 [44.060], GPRS Cell Options, and 04.18 clause 10.5.2.29).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,10 @@ pub struct CellOptions {
     pub t3192: Duration,
     /// BS_CV_MAX: from which number of remaining blocks the mobile counts down; 0 to 15.
     pub bs_cv_max: u8,
+    /// CONTROL_ACK_TYPE: the form of PACKET CONTROL ACKNOWLEDGEMENT where the poll does not say one (44.060 clause 11.2.2).
+    pub control_ack: AckType,
+    /// ACCESS_BURST_TYPE: bits of the access bursts on PDCHs.
+    pub access_burst: AccessBurst,
     /// How long an uplink TBF stays without data (extended uplink TBF mode, 44.060 clause 9.3.1b); zero where it ends at once.
     pub extended_uplink: Duration,
 }
@@ -39,6 +45,8 @@ impl Default for CellOptions {
             t3168: Duration::from_secs(1),
             t3192: Duration::from_millis(500),
             bs_cv_max: 7,
+            control_ack: AckType::ControlBlock,
+            access_burst: AccessBurst::Bits8,
             extended_uplink: Duration::ZERO,
         }
     }

@@ -4,7 +4,7 @@
 //! downlink   BCCH, CCCH      a block of 23 octets, timeslot 0
 //!            PDTCH           an RLC/MAC block on its timeslot
 //! uplink     RACH            the octet of an access burst, timeslot 0
-//!            PDTCH           an RLC/MAC block on its timeslot
+//!            PDTCH           an RLC/MAC block on its timeslot, or one of four access bursts alike, in one octet or two
 //! ```
 //!
 //! The frame number is that of the first frame of the block, or of the burst. A transmission is sent when it begins, so that
@@ -147,6 +147,7 @@ mod tests {
             (Logical::Common, false, 23),
             (Logical::Random, true, 1),
             (Logical::Packet, true, 34),
+            (Logical::Packet, true, 1),
             (Logical::Packet, false, BLOCK_MAX),
         ] {
             let sent = Transmission {

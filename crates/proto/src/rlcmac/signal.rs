@@ -9,6 +9,7 @@ use gannet_machine::time::Duration;
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::coding::CodingScheme;
+use gannet_wire::rlcmac::value::AckType;
 
 /// Whom a message on PACCH is for (44.060 clause 11.2, address information).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +86,8 @@ pub enum Down {
     Polling {
         /// Whom it is for.
         to: To,
+        /// TYPE_OF_ACK: the form of the answer.
+        answer: AckType,
     },
     /// PACKET DOWNLINK DUMMY CONTROL BLOCK (44.060 clause 11.2.8).
     Dummy,
@@ -113,7 +116,7 @@ pub enum Up {
         /// Radio priority of the most urgent LL-PDU among them.
         priority: RadioPriority,
     },
-    /// PACKET CONTROL ACKNOWLEDGEMENT (44.060 clause 11.2.2).
+    /// PACKET CONTROL ACKNOWLEDGEMENT as a control block (44.060 clause 11.2.2).
     ControlAck {
         /// Who answers.
         tlli: Tlli,

@@ -18,7 +18,9 @@ use gannet_proto::rlcmac::on_air::{Logical, Transmission};
 use gannet_wire::gsmtap::{Channel, Header};
 use gannet_wire::id::{CellId, Plmn, Rai};
 use gannet_wire::l3::ie::RadioPriority;
+use gannet_wire::rlcmac::cell::AccessBurst;
 use gannet_wire::rlcmac::coding::CodingScheme;
+use gannet_wire::rlcmac::value::AckType;
 use std::collections::VecDeque;
 
 const ARFCN: u16 = 871;
@@ -31,6 +33,7 @@ struct Plan {
     seed: u64,
     mobiles: u32,
     network: NetworkConfig,
+    options: CellOptions,
     mobile: MobileConfig,
     link: Link,
     /// How long a transmission takes, at least and at most.
@@ -45,6 +48,7 @@ impl Default for Plan {
             seed: 1,
             mobiles: 1,
             network: NetworkConfig { is_apart: true, ..NetworkConfig::new(PDCHS, CodingScheme::Cs2) },
+            options: CellOptions::default(),
             mobile: MobileConfig::default(),
             link: Link::perfect(),
             delay: (Duration::ZERO, Duration::ZERO),
@@ -73,11 +77,13 @@ struct World {
     lost: Vec<Loss>,
     /// Uplink blocks that came: timeslot, frame number, and whether there is something in it.
     blocks_up: Vec<(u8, u32, bool)>,
+    /// Octets of each.
+    lengths_up: Vec<usize>,
 }
 
 impl World {
     fn new(plan: &Plan) -> Self {
-        let options = CellOptions::default();
+        let options = plan.options;
         let network = NetworkSide::new(
             Pcu::new(plan.network, options),
             (ARFCN, -60),
@@ -100,6 +106,7 @@ impl World {
             confirmed: 0,
             lost: Vec::new(),
             blocks_up: Vec::new(),
+            lengths_up: Vec::new(),
         }
     }
 
@@ -117,6 +124,7 @@ impl World {
             let (header, begins) = Header::parse(&datagram).unwrap();
             if Channel::from_octet(header.sub_type) == Channel::Pdtch {
                 self.blocks_up.push((header.timeslot, header.frame_number, datagram.len() > begins));
+                self.lengths_up.push(datagram.len() - begins);
             }
             if let Some(heard) = Transmission::parse(&datagram).unwrap() {
                 network.hear(self.now, &heard);
@@ -245,6 +253,33 @@ fn ll_pdus_pass_between_sides_that_share_nothing_but_the_air() {
         assert_eq!((world.network.0.counts().faults.unreadable, world.mobiles.0.counts().unreadable), (0, 0));
         // Nothing is left of them.
         assert_eq!((world.network.1.frames.free(), world.mobiles.1.frames.free()), (FRAMES, FRAMES));
+    }
+}
+
+/// Acknowledgements have the form that the cell broadcasts. Four access bursts alike are one transmission, of one octet or two.
+#[test]
+fn acknowledgements_in_the_form_of_the_cell_pass_between_the_sides() {
+    for (control_ack, access_burst, length) in [
+        (AckType::ControlBlock, AccessBurst::Bits8, 23),
+        (AckType::AccessBursts, AccessBurst::Bits8, 1),
+        (AckType::AccessBursts, AccessBurst::Bits11, 2),
+    ] {
+        let options = CellOptions { control_ack, access_burst, ..CellOptions::default() };
+        let mut world = World::new(&Plan { options, ..Plan::default() });
+        world.camp();
+        for name in 0..5 {
+            world.up(0, &octets(name, 300));
+            world.down(0, &octets(name, 300));
+            world.pass(Duration::from_secs(3));
+        }
+        assert_eq!((world.came_up.len(), world.came_down.len(), world.confirmed), (5, 5, 5));
+        let bursts = world.lengths_up.iter().filter(|octets| **octets == length).count();
+        assert!(bursts >= 5, "{bursts} answers of {length} octets");
+        let counts = world.network.0.counts();
+        assert_eq!((counts.faults.unreadable, counts.uplink_collisions, counts.late), (0, 0, 0));
+        // A TBF for a burst whose mobile has been given a downlink TBF meanwhile ends with T3169.
+        world.pass(Duration::from_secs(10));
+        assert_eq!(world.network.0.pcu().tbfs(), (0, 0));
     }
 }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "numbers of a test are small")]
 
 mod apart;
+mod control_ack;
 mod drain;
 mod mobile;
 mod network;

@@ -18,15 +18,16 @@ use gannet_proto::rlcmac::signal::{Burst, Common, Down, To, Up};
 use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::block::{Body, DownlinkHeader};
 use gannet_wire::rlcmac::coding::CodingScheme::Cs2;
+use gannet_wire::rlcmac::value::AckType;
 
 const SLOT: u8 = 4;
-const TFI: u8 = 3;
+pub const TFI: u8 = 3;
 const USF: u8 = 2;
-const NOBODY: u8 = 7;
+pub const NOBODY: u8 = 7;
 const FIVE: Duration = Duration::from_secs(5);
 
-struct Bench {
-    mac: Mac,
+pub struct Bench {
+    pub mac: Mac,
     rng: Rng,
     pool: FramePool,
     now: Instant,
@@ -36,7 +37,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(config: MobileConfig, options: CellOptions) -> Self {
+    pub fn new(config: MobileConfig, options: CellOptions) -> Self {
         let mut mac = Mac::new(config, options);
         mac.assign_tlli(tlli(0));
         let (rng, pool) = (Rng::seeded(1), FramePool::new(64));
@@ -47,7 +48,7 @@ impl Bench {
         Self::new(MobileConfig::default(), CellOptions::default())
     }
 
-    fn request(&mut self, len: usize) {
+    pub fn request(&mut self, len: usize) {
         let frame = self.pool.copy_of(&octets(9, len)).unwrap();
         let pdu = LlPdu {
             mobile: 0,
@@ -81,7 +82,7 @@ impl Bench {
         self.mac.hear_common(self.now, &message);
     }
 
-    fn one_phase(&mut self) {
+    pub fn one_phase(&mut self) {
         let reference = self.burst();
         self.common(Common::Uplink { reference, slot: SLOT, tfi: TFI, usf: USF, coding: Cs2 });
         self.period = BlockPeriod::at_or_after(self.now).0;
@@ -98,15 +99,15 @@ impl Bench {
         self.mac.transmit(self.now, SLOT, self.period)
     }
 
-    fn say(&mut self, usf: u8, rrbp: Option<u8>, message: Down) -> Option<UpBlock> {
+    pub fn say(&mut self, usf: u8, rrbp: Option<u8>, message: Down) -> Option<UpBlock> {
         self.block(&DownBlock::Control { usf, rrbp, message })
     }
 
-    fn usf(&mut self) -> Option<UpBlock> {
+    pub fn usf(&mut self) -> Option<UpBlock> {
         self.say(USF, None, Down::Dummy)
     }
 
-    fn ack(&mut self, ssn: u8, is_final: bool, whose: Option<u32>, rrbp: Option<u8>) -> Option<UpBlock> {
+    pub fn ack(&mut self, ssn: u8, is_final: bool, whose: Option<u32>, rrbp: Option<u8>) -> Option<UpBlock> {
         let report = Report { ssn, bitmap: u64::MAX, is_final };
         let contention = whose.map(tlli);
         self.say(NOBODY, rrbp, Down::UplinkAckNack { tfi: TFI, coding: Cs2, report, contention })
@@ -119,7 +120,7 @@ impl Bench {
         self.block(&DownBlock::Data { header, body })
     }
 
-    fn assigned_down(&mut self) {
+    pub fn assigned_down(&mut self) {
         self.common(Common::Downlink { tlli: tlli(0), slot: SLOT, tfi: TFI, acknowledged: true });
         self.period = BlockPeriod::at_or_after(self.now).0;
     }
@@ -560,7 +561,7 @@ fn a_polling_request_is_answered_by_the_mobile_that_it_names() {
         (To::Tlli(tlli(0)), true),
         (To::Tlli(tlli(1)), false),
     ] {
-        bench.say(NOBODY, Some(0), Down::Polling { to });
+        bench.say(NOBODY, Some(0), Down::Polling { to, answer: AckType::ControlBlock });
         bench.say(NOBODY, None, Down::Dummy);
         let answer = bench.say(NOBODY, None, Down::Dummy);
         assert_eq!(

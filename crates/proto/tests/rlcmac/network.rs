@@ -17,23 +17,24 @@ use gannet_proto::rlcmac::signal::{Burst, Common, Down, To, Up};
 use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::block::{Body, UplinkHeader};
 use gannet_wire::rlcmac::coding::CodingScheme::Cs2;
+use gannet_wire::rlcmac::value::AckType;
 
 /// The timeslot of a cell with one PDCH.
 const SHARED: u8 = 7;
 
-struct Bench {
-    pcu: Pcu,
+pub struct Bench {
+    pub pcu: Pcu,
     pool: FramePool,
     now: Instant,
     period: u64,
     /// What the network sent last on each timeslot.
     heard: [Option<DownBlock>; 8],
     /// LL-PDUs that came uplink.
-    came: Vec<Vec<u8>>,
+    pub came: Vec<Vec<u8>>,
 }
 
 impl Bench {
-    fn new(config: NetworkConfig, options: CellOptions) -> Self {
+    pub fn new(config: NetworkConfig, options: CellOptions) -> Self {
         let pcu = Pcu::new(config, options);
         let (pool, heard) = (FramePool::new(64), Default::default());
         Self { pcu, pool, now: Instant::ZERO, period: 0, heard, came: Vec::new() }
@@ -48,13 +49,13 @@ impl Bench {
         LlPdu { mobile: 0, tlli: tlli(0), expires, priority: RadioPriority::Four, frame }
     }
 
-    fn request(&mut self, name: u32, len: usize) {
+    pub fn request(&mut self, name: u32, len: usize) {
         let pdu = self.pdu(name, len, Instant(u64::MAX));
         self.pcu.request(pdu, Class::Weighted(1), true).unwrap();
     }
 
     /// The next message on the CCCH.
-    fn common(&mut self) -> Common {
+    pub fn common(&mut self) -> Common {
         assert!(self.pcu.has_common());
         let first = Layout::Uncombined.block_from(self.now);
         self.now = frame_start(first);
@@ -66,7 +67,7 @@ impl Bench {
     }
 
     /// A block period in which these are sent uplink.
-    fn period(&mut self, sent: &[(u8, UpBlock)]) {
+    pub fn period(&mut self, sent: &[(u8, UpBlock)]) {
         let at = BlockPeriod(self.period);
         self.now = at.start().max(self.now);
         self.pcu.begin(self.now, at.0);
@@ -91,7 +92,7 @@ impl Bench {
         self.period(&all);
     }
 
-    fn heard(&self, slot: u8) -> Option<&DownBlock> {
+    pub fn heard(&self, slot: u8) -> Option<&DownBlock> {
         self.heard[usize::from(slot)].as_ref()
     }
 
@@ -114,18 +115,18 @@ impl Bench {
         self.now.since(since)
     }
 
-    fn one_phase(&mut self) -> (u8, u8, u8) {
+    pub fn one_phase(&mut self) -> (u8, u8, u8) {
         self.pcu.burst(Burst { code: 0x79, frame: frame_at(self.now) });
         let Common::Uplink { slot, tfi, usf, .. } = self.common() else { panic!("no TBF") };
         (slot, tfi, usf)
     }
 }
 
-fn config() -> NetworkConfig {
+pub fn config() -> NetworkConfig {
     NetworkConfig { downlink_slots: 1, ..NetworkConfig::new(PDCHS, Cs2) }
 }
 
-fn block(tfi: u8, bsn: u8, countdown: u8, whose: Option<u32>) -> UpBlock {
+pub fn block(tfi: u8, bsn: u8, countdown: u8, whose: Option<u32>) -> UpBlock {
     let text = [bsn; 9];
     let body = Body::compose(Cs2, whose.map(tlli), (&[9], false), [&text[..]]).unwrap();
     let header = UplinkHeader { countdown, is_stalled: false, is_retry: false, tfi, bsn };
@@ -509,7 +510,10 @@ fn an_assignment_that_is_to_be_confirmed_is_polled_for_and_told_again() {
     for _ in 0..2 {
         let Common::Downlink { slot, tfi, .. } = bench.common() else { panic!("no TBF") };
         let (on, rrbp, message) = control(&mut bench);
-        assert_eq!((on, message), (slot, Down::Polling { to: To::DownlinkTfi(tfi) }));
+        assert_eq!(
+            (on, message),
+            (slot, Down::Polling { to: To::DownlinkTfi(tfi), answer: AckType::ControlBlock })
+        );
         let after = 3 + rrbp.unwrap();
         (0..after).for_each(|_| bench.period(&[]));
         assert!(bench.pcu.has_common(), "nobody has answered: it is told again");

@@ -35,6 +35,8 @@ const FIELDS: &[&str] = &[
     "gsm_rlcmac.dl_payload_type",
     "gsm_rlcmac.fbi",
     "gsm_rlcmac.li",
+    "gsm_rlcmac.message_type_6",
+    "gsm_rlcmac.message_type_9",
     "gsm_rlcmac.pi",
     "gsm_rlcmac.rrbp",
     "gsm_rlcmac.s_p",
@@ -150,7 +152,9 @@ fn expected(header: &Header, octets: &[u8]) -> Fields {
         (Channel::Pdtch, true) => uplink_data(octets, &mut fields),
         (Channel::Pacch, is_uplink) => {
             assert!(!is_data, "a data block on PACCH");
-            if is_uplink {
+            if let (true, [_] | [_, _]) = (is_uplink, octets) {
+                acknowledgement_burst(octets, &mut fields)
+            } else if is_uplink {
                 uplink_control(octets, &mut fields)
             } else {
                 downlink_control(octets, &mut fields)
@@ -275,6 +279,19 @@ fn downlink_control(octets: &[u8], fields: &mut Fields) {
         _ => {}
     }
     fields.push(("gsm_rlcmac.usf", usfs));
+}
+
+/// PACKET CONTROL ACKNOWLEDGEMENT as access bursts: 8 bits, or 11 that stand first in two octets.
+fn acknowledgement_burst(octets: &[u8], fields: &mut Fields) {
+    let (field, burst) = match *octets {
+        [burst] => ("gsm_rlcmac.message_type_6", u16::from(burst)),
+        [high, low] => ("gsm_rlcmac.message_type_9", u16::from_be_bytes([high, low]) >> 5),
+        _ => panic!("no access burst: {octets:?}"),
+    };
+    fields.extend([
+        (field, vec![u64::from(burst >> 2)]),
+        ("gsm_rlcmac.ul.packet_control_ack_ctrl_ack", vec![u64::from(burst & 3)]),
+    ]);
 }
 
 fn uplink_control(octets: &[u8], fields: &mut Fields) {

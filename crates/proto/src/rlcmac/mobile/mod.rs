@@ -32,6 +32,7 @@ use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::Deadlines;
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::ie::RadioPriority;
+use gannet_wire::rlcmac::value::AckType;
 use std::collections::VecDeque;
 use uplink::UplinkTbf;
 
@@ -151,8 +152,10 @@ impl AddAssign for MobileCounts {
 enum Answer {
     /// PACKET DOWNLINK ACK/NACK.
     DownlinkAckNack,
-    /// PACKET CONTROL ACKNOWLEDGEMENT; `true` where the uplink TBF ends with it.
+    /// PACKET CONTROL ACKNOWLEDGEMENT in the form that the cell wants; `true` where the uplink TBF ends with it.
     Control(bool),
+    /// The same in the form that PACKET POLLING REQUEST wants.
+    Polled(AckType),
     /// PACKET RESOURCE REQUEST.
     ResourceRequest,
 }
@@ -448,7 +451,7 @@ impl Mac {
                 self.pdchs_gone(now, !available);
                 None
             }
-            Down::Polling { to } => self.is_meant(to).then_some(Answer::Control(false)),
+            Down::Polling { to, answer } => self.is_meant(to).then_some(Answer::Polled(answer)),
             Down::Dummy => None,
         }
     }
@@ -468,24 +471,33 @@ impl Mac {
         self.answers.retain(|(_, when, _)| *when >= at);
         if let Some(place) = self.answers.iter().position(|(on, when, _)| (*on, *when) == (slot, at)) {
             let (.., answer) = self.answers.remove(place)?;
-            if let Some(message) = self.answer(now, slot, answer) {
-                return Some(UpBlock::Control(message));
+            if let Some(block) = self.answer(now, slot, answer) {
+                return Some(block);
             }
         }
         self.transmit_by_usf(now, slot, at)
     }
 
-    fn answer(&mut self, now: Instant, slot: u8, answer: Answer) -> Option<Up> {
-        let [tlli, _] = self.tllis;
+    fn answer(&mut self, now: Instant, slot: u8, answer: Answer) -> Option<UpBlock> {
         match answer {
-            Answer::DownlinkAckNack => self.downlink_ack_nack(now, slot),
+            Answer::DownlinkAckNack => self.downlink_ack_nack(now, slot).map(UpBlock::Control),
             Answer::Control(ends_uplink) => {
                 if ends_uplink {
                     self.end_uplink(now);
                 }
-                Some(Up::ControlAck { tlli: tlli? })
+                self.control_ack(self.options.control_ack)
             }
-            Answer::ResourceRequest => self.resource_request(now, slot),
+            Answer::Polled(form) => self.control_ack(form),
+            Answer::ResourceRequest => self.resource_request(now, slot).map(UpBlock::Control),
+        }
+    }
+
+    /// PACKET CONTROL ACKNOWLEDGEMENT (44.060 clause 11.2.2).
+    const fn control_ack(&self, form: AckType) -> Option<UpBlock> {
+        match (form, self.tllis) {
+            (AckType::AccessBursts, _) => Some(UpBlock::ControlAckBursts(self.options.access_burst)),
+            (AckType::ControlBlock, [Some(tlli), _]) => Some(UpBlock::Control(Up::ControlAck { tlli })),
+            (AckType::ControlBlock, [None, _]) => None,
         }
     }
 

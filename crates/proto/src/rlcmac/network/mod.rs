@@ -264,7 +264,10 @@ impl Pcu {
             Some(UpBlock::Control(Up::ResourceRequest { tlli, multislot_class, priority, .. })) => {
                 self.asked_for_uplink(slot, *tlli, *multislot_class, *priority);
             }
-            Some(UpBlock::Control(Up::ControlAck { .. } | Up::Dummy { .. })) | None => {}
+            Some(
+                UpBlock::Control(Up::ControlAck { .. } | Up::Dummy { .. }) | UpBlock::ControlAckBursts(_),
+            )
+            | None => {}
         }
     }
 
@@ -277,15 +280,15 @@ impl Pcu {
                 self.polled(now, tfi, came);
             }
             (Expected::Assigned(tfi), block) => {
-                let came = matches!(block, Some(UpBlock::Control(Up::ControlAck { .. })));
+                let came = block.is_some_and(UpBlock::is_control_ack);
                 self.assignment_answered(now, slot, tfi, came);
             }
             (Expected::Final(tfi), block) => {
-                let came = matches!(block, Some(UpBlock::Control(Up::ControlAck { .. })));
+                let came = block.is_some_and(UpBlock::is_control_ack);
                 self.final_answered(now, tfi, came);
             }
             (Expected::Released(direction, tfi), block) => {
-                let came = matches!(block, Some(UpBlock::Control(Up::ControlAck { .. })));
+                let came = block.is_some_and(UpBlock::is_control_ack);
                 self.release_answered(now, (direction, tfi), slot, came);
             }
             // Who asked in two phases and did not come asks again.

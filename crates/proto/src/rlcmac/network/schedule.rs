@@ -45,7 +45,7 @@ impl BlockCounts {
         match block {
             Some(UpBlock::Data { .. }) => self.uplink_data += 1,
             Some(UpBlock::Control(Up::Dummy { .. })) => self.uplink_dummy += 1,
-            Some(UpBlock::Control(_)) => self.uplink_control += 1,
+            Some(UpBlock::Control(_) | UpBlock::ControlAckBursts(_)) => self.uplink_control += 1,
             None => self.uplink_nothing += is_expected as u64,
         }
     }
@@ -190,7 +190,7 @@ impl Pcu {
             Control::AccessReject { to } => Some(Down::AccessReject { to, wait: self.config.reject_wait }),
             Control::Polling { tfi } => {
                 self.down_tbf(tfi)?;
-                Some(Down::Polling { to: To::DownlinkTfi(tfi) })
+                Some(Down::Polling { to: To::DownlinkTfi(tfi), answer: self.options.control_ack })
             }
             Control::TbfRelease { direction, tfi } => {
                 let to = match direction {
