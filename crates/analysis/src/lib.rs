@@ -2,4 +2,7 @@
 //!
 //! [`record`] has what is read from a file: one record for each unit of each layer, with the frame that proves it.
 
+pub mod radio;
 pub mod record;
+pub mod series;
+pub mod tcp;
