@@ -1,8 +1,26 @@
 //! Reads captures of any GPRS network and joins their layers on one timeline, from the RLC block to the segment of TCP.
 //!
-//! [`record`] has what is read from a file: one record for each unit of each layer, with the frame that proves it.
+//! [`Reading`] is the way in: it reads files and gives [`record::Record`]s in the order of time.
+//!
+//! * [`record`]: one record for each unit of each layer, with the frame that proves it.
+//! * [`source`]: files of pcap and pcapng, frame by frame.
+//! * [`decode`]: what stands in a frame.
+//! * [`join`]: what belongs together across frames: blocks of an LL-PDU, segments of an N-PDU, names of a mobile.
+//! * [`reading`]: all of it in one pass of bounded memory.
+//! * [`tcp`], [`radio`]: what segments and blocks say, with the frames that prove it.
+//! * [`findings`]: the same in plain words.
+//! * [`export`]: the same for other programs.
 
+pub mod decode;
+pub mod export;
+pub mod findings;
+pub mod join;
+pub mod pings;
 pub mod radio;
+pub mod reading;
 pub mod record;
 pub mod series;
+pub mod source;
 pub mod tcp;
+
+pub use reading::{Reading, Settings};

@@ -180,3 +180,307 @@ pub struct TcpSegment {
     /// Octets of the IP packet.
     pub ip_octets: u32,
 }
+
+/// One unit of one layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// An RLC/MAC block or access burst.
+    Radio(RadioBlock),
+    /// A PDU that controls an NS-VC.
+    Ns(NsPdu),
+    /// A BSSGP PDU, LL-PDUs among them.
+    Bssgp(BssgpPdu),
+    /// An LL-PDU, from Gb or put together from RLC blocks.
+    Llc(LlPdu),
+    /// A layer 3 message of a mobile or to it.
+    Layer3(Layer3),
+    /// An SN-PDU: a segment of an N-PDU.
+    Segment(SnPdu),
+    /// An IP packet: put together from SN-PDUs, in a G-PDU, or plain.
+    Packet(Packet),
+    /// A segment of TCP. The packet that carries it is a record before it.
+    Tcp(TcpSegment),
+    /// A signalling message of GTP.
+    Gtp(GtpMessage),
+    /// It belongs to a layer and cannot be read.
+    Unreadable(Unreadable),
+}
+
+/// A PDU that controls an NS-VC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NsPdu {
+    /// Its name, such as `NS-RESET`.
+    pub name: &'static str,
+}
+
+/// A BSSGP PDU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BssgpPdu {
+    /// Its name, such as `DL-UNITDATA`.
+    pub name: &'static str,
+    /// The BVC.
+    pub bvci: u16,
+    /// The mobile, where the PDU names it.
+    pub tlli: Option<u32>,
+    /// The same as an index into the mobiles of the reading.
+    pub mobile: Option<u32>,
+    /// What it says beyond that.
+    pub what: BssgpWhat,
+}
+
+/// What a BSSGP PDU says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BssgpWhat {
+    /// It carries an LL-PDU of so many octets.
+    Unitdata {
+        /// Up or down.
+        direction: Direction,
+        /// Octets of the LL-PDU.
+        octets: u32,
+        /// How long it may wait in the BSS, in hundredths of a second; downlink.
+        lifetime_cs: Option<u16>,
+        /// The cell, uplink: routing area and cell identity, as on the wire.
+        cell: Option<[u8; 8]>,
+    },
+    /// The bucket of a cell.
+    FlowControlBvc {
+        /// Bmax of the cell, octets.
+        bmax_octets: u64,
+        /// R of the cell, bit/s.
+        leak_bits_per_s: u64,
+        /// Bmax of a mobile without a bucket of its own, octets.
+        ms_bmax_octets: u64,
+        /// R of such a mobile, bit/s.
+        ms_leak_bits_per_s: u64,
+    },
+    /// The bucket of a mobile.
+    FlowControlMs {
+        /// Bmax, octets.
+        bmax_octets: u64,
+        /// R, bit/s.
+        leak_bits_per_s: u64,
+    },
+    /// LL-PDUs of a mobile are to be deleted or to go elsewhere.
+    FlushLl {
+        /// From this BVC.
+        old_bvci: u16,
+        /// To this one; without it they are deleted.
+        new_bvci: Option<u16>,
+    },
+    /// They were.
+    FlushLlAck {
+        /// They went elsewhere.
+        is_transferred: bool,
+        /// So many octets.
+        octets: u32,
+    },
+    /// The BSS discarded LL-PDUs.
+    Discarded {
+        /// So many.
+        frames: u8,
+        /// Of so many octets.
+        octets: u32,
+    },
+    /// A mobile is paged.
+    Paging {
+        /// Its IMSI.
+        imsi: gannet_wire::id::Imsi,
+        /// Its P-TMSI, where it is paged by that.
+        ptmsi: Option<u32>,
+    },
+    /// Nothing that concerns a trace.
+    Other,
+}
+
+/// What the frame check sequence of an LL-PDU says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fcs {
+    /// It is right.
+    Right,
+    /// It is wrong.
+    Wrong,
+    /// The LL-PDU is ciphered and no key opens it.
+    Ciphered,
+    /// The capture has not all of the LL-PDU.
+    Cut,
+}
+
+/// An LL-PDU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LlPdu {
+    /// Up or down.
+    pub direction: Direction,
+    /// The mobile, where it is known.
+    pub tlli: Option<u32>,
+    /// The same as an index into the mobiles of the reading.
+    pub mobile: Option<u32>,
+    /// Address and control field; none where they cannot be read.
+    pub header: Option<gannet_wire::llc::Header>,
+    /// Frame check sequence.
+    pub fcs: Fcs,
+    /// Octets, header and FCS included.
+    pub octets: u32,
+    /// Octets of information.
+    pub info_octets: u32,
+    /// A digest of its octets, by which the same LL-PDU is known at another place.
+    pub digest: u64,
+    /// When its first RLC block was seen; on Gb the time of the record.
+    pub began: Stamp,
+    /// The frame of that block.
+    pub first: Proof,
+    /// RLC blocks that carried it; 0 on Gb.
+    pub blocks: u16,
+    /// The BVC; none on the radio.
+    pub bvci: Option<u16>,
+}
+
+/// A layer 3 message of SAPI 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer3 {
+    /// Up or down.
+    pub direction: Direction,
+    /// The mobile, by TLLI.
+    pub tlli: Option<u32>,
+    /// The same as an index into the mobiles of the reading.
+    pub mobile: Option<u32>,
+    /// The message.
+    pub message: Box<gannet_wire::l3::L3Message>,
+}
+
+/// An SN-PDU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnPdu {
+    /// Up or down.
+    pub direction: Direction,
+    /// The mobile, by TLLI.
+    pub tlli: Option<u32>,
+    /// The same as an index into the mobiles of the reading.
+    pub mobile: Option<u32>,
+    /// Its header.
+    pub header: gannet_wire::sndcp::Header,
+    /// Octets behind the header.
+    pub octets: u32,
+}
+
+/// What carries a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// SN-PDUs.
+    Segments {
+        /// Whose context.
+        nsapi: u8,
+        /// N-PDU number; none in acknowledged mode beyond eight bits.
+        number: u16,
+        /// How many.
+        count: u8,
+    },
+    /// A G-PDU.
+    GPdu {
+        /// The receiver's endpoint; of version 0 the flow label.
+        teid: u32,
+        /// Sequence number, where it has one.
+        sequence: Option<u16>,
+    },
+    /// Nothing of GPRS.
+    Plain,
+}
+
+/// What an IP packet's headers say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IpSummary {
+    /// From where.
+    pub source: core::net::IpAddr,
+    /// To where.
+    pub destination: core::net::IpAddr,
+    /// Protocol above IP: 1 ICMP, 6 TCP, 17 UDP, 58 ICMPv6.
+    pub protocol: u8,
+    /// Identification of IPv4; 0 in IPv6.
+    pub identification: u16,
+    /// Ports of TCP and UDP. Of an echo of ICMP its identifier and sequence number.
+    pub ports: Option<(u16, u16)>,
+    /// Of ICMP the type.
+    pub icmp_type: Option<u8>,
+    /// It is a fragment.
+    pub is_fragment: bool,
+}
+
+/// An IP packet at one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packet {
+    /// Up or down, where the place or the mobile's address tells.
+    pub direction: Option<Direction>,
+    /// The mobile, as an index into the mobiles of the reading.
+    pub mobile: Option<u32>,
+    /// A digest of what no router changes, by which the packet is known at another place: headers less TTL and checksum,
+    /// and the first 40 octets behind the IP header. None where the capture has less.
+    pub digest: Option<u64>,
+    /// Its headers; none where it is no IP, compressed, or cut too short.
+    pub ip: Option<IpSummary>,
+    /// Octets of the packet; where it is compressed, as it is.
+    pub octets: u32,
+    /// When its first SN-PDU was seen, on the radio the first block of that; elsewhere the time of the record.
+    pub began: Stamp,
+    /// The frame of that.
+    pub first: Proof,
+    /// What carries it.
+    pub carrier: Carrier,
+}
+
+/// A signalling message of GTP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GtpMessage {
+    /// Version: 0 or 1.
+    pub version: u8,
+    /// Its name, such as `Create PDP Context Request`.
+    pub name: &'static str,
+    /// Endpoint in the header; of version 0 the flow label.
+    pub teid: u32,
+    /// Joins request and response.
+    pub sequence: Option<u16>,
+    /// The mobile, where the message or what went before tells.
+    pub mobile: Option<u32>,
+    /// Its cause, in a response.
+    pub cause: Option<u8>,
+}
+
+/// What belongs to a layer and cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Which layer.
+    pub layer: &'static str,
+    /// Why.
+    pub why: gannet_wire::DecodeError,
+}
+
+impl Record {
+    /// The layer in one word.
+    #[must_use]
+    pub const fn layer(&self) -> &'static str {
+        match self {
+            Self::Radio(_) => "RLC/MAC",
+            Self::Ns(_) => "NS",
+            Self::Bssgp(_) => "BSSGP",
+            Self::Llc(_) => "LLC",
+            Self::Layer3(_) => "GMM/SM",
+            Self::Segment(_) => "SNDCP",
+            Self::Packet(_) => "IP",
+            Self::Tcp(_) => "TCP",
+            Self::Gtp(_) => "GTP",
+            Self::Unreadable(unreadable) => unreadable.layer,
+        }
+    }
+
+    /// The mobile, as an index into the mobiles of the reading, where it is known.
+    #[must_use]
+    pub const fn mobile(&self) -> Option<u32> {
+        match self {
+            Self::Bssgp(bssgp) => bssgp.mobile,
+            Self::Llc(ll_pdu) => ll_pdu.mobile,
+            Self::Layer3(layer3) => layer3.mobile,
+            Self::Segment(segment) => segment.mobile,
+            Self::Packet(packet) => packet.mobile,
+            Self::Gtp(message) => message.mobile,
+            Self::Radio(_) | Self::Ns(_) | Self::Tcp(_) | Self::Unreadable(_) => None,
+        }
+    }
+}

@@ -34,6 +34,12 @@ macro_rules! octet_enum {
             }
         }
         impl $name {
+            /// Its text; none where it is unknown.
+            #[must_use]
+            pub const fn text(self) -> Option<&'static str> {
+                match self { $(Self::$variant => Some($text),)* Self::Unknown(_) => None }
+            }
+
             /// Its text with its number, as a cause is told to people.
             #[must_use]
             pub fn with_number(self) -> impl core::fmt::Display {
