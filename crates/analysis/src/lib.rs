@@ -7,11 +7,20 @@
 //! * [`decode`]: what stands in a frame.
 //! * [`join`]: what belongs together across frames: blocks of an LL-PDU, segments of an N-PDU, names of a mobile.
 //! * [`reading`]: all of it in one pass of bounded memory.
+//! * [`tcp`], [`radio`]: what segments and blocks say, with the frames that prove it.
+//! * [`findings`]: the same in plain words.
+//! * [`export`]: the same for other programs.
 
 pub mod decode;
+pub mod export;
+pub mod findings;
 pub mod join;
+pub mod pings;
+pub mod radio;
 pub mod reading;
 pub mod record;
+pub mod series;
 pub mod source;
+pub mod tcp;
 
 pub use reading::{Reading, Settings};

@@ -1,9 +1,10 @@
 //! One record for each unit of each layer, as it was seen at one place.
 
 use gannet_wire::rlcmac::coding::CodingScheme;
+use serde::Serialize;
 
 /// The frame that proves a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Proof {
     /// The file, in the order in which files were named, from 0.
     pub file: u16,
@@ -12,7 +13,7 @@ pub struct Proof {
 }
 
 /// Nanoseconds since the beginning of 1970, UTC, after the offset of the file's clock was taken away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize)]
 pub struct Stamp(pub u64);
 
 impl Stamp {
@@ -51,7 +52,7 @@ pub struct Seen<T> {
 }
 
 /// The direction of what crosses the radio, Gb or Gn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum Direction {
     /// From the mobile.
     Up,

@@ -213,9 +213,7 @@ fn common(block: &[u8]) -> Option<BlockContents> {
     let (of, tfi, tlli) = match assignment.rest {
         IaRestOctets::Uplink(tbf) => (Direction::Up, Some(tbf.tfi.get()), None),
         IaRestOctets::SingleBlock(_) => (Direction::Up, None, None),
-        IaRestOctets::Downlink(it) => {
-            (Direction::Down, it.tbf.map(|tbf| tbf.tfi.get()), Some(it.tlli.0))
-        }
+        IaRestOctets::Downlink(it) => (Direction::Down, it.tbf.map(|tbf| tbf.tfi.get()), Some(it.tlli.0)),
         IaRestOctets::Other(_) => return Some(BlockContents::Control { name, tlli: None }),
     };
     let timeslots = of_one(channel.timeslot);

@@ -119,7 +119,8 @@ impl Reading {
             let frame = file.capture.frame().filter(|_| file.has_frame)?;
             Some(frame.at.saturating_add_signed(file.ahead_ns.saturating_neg()))
         };
-        let earliest = self.files.iter().enumerate().filter_map(|(index, file)| Some((time(file)?, index))).min();
+        let earliest =
+            self.files.iter().enumerate().filter_map(|(index, file)| Some((time(file)?, index))).min();
         let Some((at, index)) = earliest else { return false };
         if let Some(file) = self.files.get(index)
             && let Some(frame) = file.capture.frame()
