@@ -2,7 +2,7 @@
 //! a metrics page) or a hook, which also reaches the machines themselves.
 
 use crate::driver::{AnyDriver, Driver};
-use crate::io::Io;
+use crate::io::{Io, PreparedTrace, TraceConfig, Tracer};
 use crate::log::LogSink;
 use crate::outside::Outside;
 use crate::watch::KernelPath;
@@ -15,7 +15,6 @@ use gannet_machine::time::Instant;
 use gannet_machine::{Context, Machine};
 use gannet_proto::forwarding::Forwarded;
 use gannet_proto::gtp::ContextName;
-use gannet_trace::pcapng::Recorder;
 use mio::event::Source;
 use mio::{Interest, Token};
 use std::io;
@@ -175,10 +174,23 @@ impl Access<'_> {
         Some((&mut driver.machine, move |name| io.forwarded(id.index, name)))
     }
 
-    /// The recorder, where one was asked for.
+    /// Who records what crosses the interfaces, where that is wanted.
     #[must_use]
-    pub const fn recorder(&self) -> Option<&Recorder> {
-        self.io.recorder.as_ref()
+    pub fn recorder(&self) -> Option<&Tracer> {
+        self.io.recorder.as_deref()
+    }
+
+    /// Opens what is to be recorded as `new` says, instead of as `old` did.
+    ///
+    /// # Errors
+    /// The file cannot be made. All goes on as it did.
+    pub fn prepare_trace(&self, old: &TraceConfig, new: &TraceConfig) -> io::Result<PreparedTrace> {
+        self.io.prepare_trace(old, new)
+    }
+
+    /// Records so from now on. Gives what a person should know of a capture that has ended.
+    pub fn commit_trace(&mut self, prepared: PreparedTrace) -> Option<String> {
+        self.io.commit_trace(prepared)
     }
 
     /// Asks for the orderly end, as SIGTERM does.

@@ -41,13 +41,13 @@ impl Capture {
     }
 
     /// Records a datagram on the interface of this name, with a remark where there is one.
-    pub fn record(&mut self, interface: &str, datagram: &Recorded<'_>, comment: Option<String>) {
+    pub fn record(&mut self, interface: &str, datagram: &Recorded<'_>, comment: Option<&str>) {
         let Recorded { at_ns, is_sent, ends, payload } = *datagram;
         let interface = self.recorder.interface(interface);
         let direction = if is_sent { Direction::Out } else { Direction::In };
         match comment {
             Some(comment) => {
-                self.recorder.udp_with_comment(interface, at_ns, direction, ends, payload, comment);
+                self.recorder.udp_with_comment(interface, at_ns, direction, (ends, payload), comment);
             }
             None => self.recorder.udp(interface, at_ns, direction, ends, payload),
         }

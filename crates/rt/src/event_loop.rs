@@ -5,7 +5,7 @@ use crate::busy::{Busy, BusyPoll};
 use crate::driver::{AnyDriver, Driver};
 use crate::gateway::{ForwardingConfig, ForwardingReport};
 use crate::ingress::{IngressConfig, IngressReport, OutputConfig, OutputReport};
-use crate::io::{ENDPOINT_TOKENS, Io, MONITOR, PacketRings, RINGS, capture, make_frames};
+use crate::io::{ENDPOINT_TOKENS, Io, MONITOR, PacketRings, RINGS, make_frames};
 use crate::log::LogSink;
 use crate::outside::Outside;
 use crate::packet::PacketLayer;
@@ -22,7 +22,7 @@ use gannet_machine::time::{Duration, Instant};
 use gannet_machine::trace::Level;
 use gannet_machine::{Machine, Peer, Port, StreamState};
 use gannet_proto::forwarding::DriverRule;
-use gannet_trace::pcapng::Recorder;
+use gannet_trace::pcapng::Section;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 use std::io;
@@ -172,16 +172,25 @@ impl EventLoop {
         MachineId::new(self.drivers.len() - 1)
     }
 
-    /// Records from now on into a new file. To be called before the endpoints that are to be recorded are made.
+    /// Records from now on into a new file, or into standard output where the path is `-`.
     ///
     /// # Errors
     /// Where the file cannot be made.
     pub fn record_to(&mut self, path: &Path) -> io::Result<()> {
-        let recorder = Recorder::create(path);
-        self.io.recorder = Some(
-            recorder.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?,
-        );
-        Ok(())
+        self.io.record_to(path)
+    }
+
+    /// Sends from now on what GSMTAP has a type for.
+    ///
+    /// # Errors
+    /// Where there is no way to that address.
+    pub fn stream_to(&mut self, to: SocketAddr) -> io::Result<()> {
+        self.io.stream_to(to)
+    }
+
+    /// What captures say of who writes them, from now on.
+    pub fn describe(&mut self, application: &str, comment: &str) {
+        self.io.section = Section { application: application.to_owned(), comment: comment.to_owned() };
     }
 
     /// Joins a UDP socket to a port of a machine and returns the address it got.
@@ -389,13 +398,13 @@ impl EventLoop {
     pub fn finish(&mut self) -> io::Result<()> {
         self.work(true, None);
         self.io.flush();
-        let result = self.io.recorder.as_mut().map_or(Ok(()), capture::finish);
-        let recorder = self.io.recorder.as_ref().filter(|recorder| result.is_ok() && recorder.lost() > 0);
-        if let Some((lost, name)) = recorder.map(|recorder| (recorder.lost(), recorder.name().to_owned())) {
-            self.io.note(Level::Error, format_args!("capture {name}: {lost} datagrams are missing in it"));
+        self.io.trace_drops();
+        let result = self.io.recorder.as_mut().map_or(Ok(Vec::new()), |tracer| tracer.finish());
+        for missing in result.iter().flatten() {
+            self.io.note(Level::Error, format_args!("{missing}"));
         }
         self.io.log.flush();
-        result
+        result.map(drop)
     }
 
     /// One round: sleeps until something is there, a wake-up is due, or `longest` is over; then everybody has a turn.
@@ -445,6 +454,7 @@ impl EventLoop {
                 driver.touch();
             }
         }
+        self.io.trace_drops();
         self.tell_cost();
         self.io.log.flush();
         Ok(())

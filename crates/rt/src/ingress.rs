@@ -360,7 +360,7 @@ impl Io {
         let (program, deliver) = config.program(address, &link, exchange)?;
         xdp.programs.push(program);
         let program = xdp.programs.len() - 1;
-        let record = self.interface(config.udp.record_as.as_deref());
+        let record = self.udp_interface(&config.udp);
         let target = Target { machine, port, record, program, deliver };
         let wanted = Some((config.rings(), config.empty, target));
         let place = self.want(&link, wanted, 0, Some(address.ip())).inspect_err(|_| {

@@ -1,6 +1,7 @@
 //! Where a node's log lines and drops go: levels by category and target, files that can be reopened, counters, and
 //! the last drops of each mobile.
 
+mod drops;
 mod gsmtap;
 mod limit;
 mod trouble;
@@ -8,6 +9,7 @@ mod trouble;
 use crate::history::DropHistory;
 use crate::system::Clock;
 use core::fmt::{self, Write as _};
+use drops::KeptDrops;
 use gannet_machine::drops::{Drop, DropCounters};
 use gannet_machine::time::Instant;
 use gannet_machine::trace::{Category, Level, Owner, TraceSink};
@@ -98,6 +100,7 @@ pub struct LogSink {
     line: String,
     drops: DropCounters,
     history: DropHistory,
+    kept_drops: KeptDrops,
     lines_lost: u64,
     /// By category.
     limits: Vec<Limits>,
@@ -125,6 +128,7 @@ impl LogSink {
             line: String::with_capacity(512),
             drops: DropCounters::default(),
             history: DropHistory::new(mobiles),
+            kept_drops: KeptDrops::default(),
             lines_lost: 0,
             limits: vec![Limits::default(); Category::ALL.len()],
             lines_left_out: 0,
@@ -323,6 +327,7 @@ impl TraceSink for LogSink {
 
     fn dropped(&mut self, drop: Drop, whose: Option<Owner>) {
         self.drops.add(drop);
+        self.kept_drops.keep(self.now, drop, whose);
         if let Some(imsi) = whose.and_then(subscriber) {
             self.history.add(imsi, self.now, drop);
         }

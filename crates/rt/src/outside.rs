@@ -1,11 +1,13 @@
 //! What the handler of a machine's events may reach.
 
+use crate::capture::Recorded;
 use crate::io::Io;
 use crate::log::LogSink;
 use crate::tun::Tun;
 use core::fmt;
 use gannet_machine::time::Instant;
 use gannet_machine::{Peer, Port};
+use gannet_trace::pcapng::{Direction, LinkType, Packet};
 use std::io;
 
 /// What the handler of a machine's events may do.
@@ -28,6 +30,21 @@ impl<'a> Outside<'a> {
     /// The sink of the loop.
     pub const fn log(&mut self) -> &mut LogSink {
         &mut self.io.log
+    }
+
+    /// Somebody records what crosses the interfaces of the loop.
+    #[must_use]
+    pub const fn is_traced(&self) -> bool {
+        self.io.recorder.is_some()
+    }
+
+    /// Records a datagram that no socket of the loop has seen, on the interface of this name, with a remark where there is one.
+    pub fn trace(&mut self, interface: &str, datagram: &Recorded<'_>, remark: &str) {
+        let interface = self.io.interface_of(interface, LinkType::Raw, true);
+        let Some(tracer) = &mut self.io.recorder else { return };
+        let Recorded { at_ns, is_sent, ends, payload } = *datagram;
+        let direction = if is_sent { Direction::Out } else { Direction::In };
+        tracer.packet(interface, (at_ns, direction), Packet::Udp(ends, payload), remark);
     }
 
     /// Joins a TUN device to a port of the machine: to its slot for `Peer::Slot`, to the whole port for `Peer::Link`.

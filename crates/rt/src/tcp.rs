@@ -1,8 +1,9 @@
 //! TCP as a client: one connection to one peer, tried each second where there is none.
 
+use crate::io::Tracer;
 use core::net::SocketAddr;
 use gannet_machine::time::{Duration, Instant};
-use gannet_trace::pcapng::{Direction, InterfaceId, Recorder, Segment};
+use gannet_trace::pcapng::{Direction, InterfaceId, Segment};
 use mio::net::TcpStream;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -132,10 +133,17 @@ impl Tcp {
     }
 
     /// A connection that has come about is recorded from now on.
-    pub(crate) fn record(&mut self, interface: Option<InterfaceId>, at_ns: u64, recorder: &mut Recorder) {
+    pub(crate) fn record(
+        &mut self,
+        interface: Option<InterfaceId>,
+        at_ns: u64,
+        recorder: Option<&mut Tracer>,
+    ) {
         let State::Connected { stream } = &self.state else { return };
         let (Some(interface), Ok(local)) = (interface, stream.local_addr()) else { return };
         self.recorded = Some(Recorded { interface, local, sent: 0, received: 0 });
+        // Whoever begins later sees the octets from then on.
+        let Some(recorder) = recorder else { return };
         self.segment(Direction::Out, Segment::SYN, &[], at_ns, recorder);
         self.segment(Direction::In, Segment::SYN | Segment::ACK, &[], at_ns, recorder);
         self.segment(Direction::Out, Segment::ACK, &[], at_ns, recorder);
@@ -147,25 +155,18 @@ impl Tcp {
         direction: Direction,
         octets: &[u8],
         at_ns: u64,
-        recorder: &mut Recorder,
+        recorder: &mut Tracer,
     ) {
         self.segment(direction, Segment::PSH | Segment::ACK, octets, at_ns, recorder);
     }
 
     /// The end of the connection, as if this side had brought it about.
-    pub(crate) fn record_end(&mut self, at_ns: u64, recorder: &mut Recorder) {
+    pub(crate) fn record_end(&mut self, at_ns: u64, recorder: &mut Tracer) {
         self.segment(Direction::Out, Segment::FIN | Segment::ACK, &[], at_ns, recorder);
         self.recorded = None;
     }
 
-    fn segment(
-        &mut self,
-        direction: Direction,
-        flags: u8,
-        octets: &[u8],
-        at_ns: u64,
-        recorder: &mut Recorder,
-    ) {
+    fn segment(&mut self, direction: Direction, flags: u8, octets: &[u8], at_ns: u64, recorder: &mut Tracer) {
         let Some(recorded) = &mut self.recorded else { return };
         let (own, other, ends) = match direction {
             Direction::Out => (&mut recorded.sent, recorded.received, (recorded.local, self.config.to)),

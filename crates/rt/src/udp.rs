@@ -35,6 +35,8 @@ pub struct UdpConfig {
     pub shared_port: bool,
     /// Name of the capture interface, where this socket's datagrams are to be recorded.
     pub record_as: Option<String>,
+    /// What it sends goes to mobiles: for whoever records, and asks whose a packet is.
+    pub sends_downlink: bool,
 }
 
 impl UdpConfig {
@@ -50,6 +52,7 @@ impl UdpConfig {
             send_queue_max: 1024,
             shared_port: false,
             record_as: None,
+            sends_downlink: false,
         }
     }
 

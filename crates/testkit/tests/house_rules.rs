@@ -14,7 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("proto", &["wire", "machine", "qos"]),
     ("node", &["wire", "machine", "qos", "proto"]),
     ("sim", &["machine", "proto", "node"]),
-    ("trace", &[]),
+    ("trace", &["wire"]),
     ("analysis", &["wire"]),
     ("ops", &["wire", "machine", "proto"]),
     ("demux", &["wire", "machine", "qos", "proto"]),

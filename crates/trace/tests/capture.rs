@@ -62,7 +62,7 @@ fn remark() {
     let ends = (address("127.0.0.1:10000"), address("127.0.0.1:4729"));
     let remarks = ["lost", "lost at", "read by mobile 3", "from mobile 4; collided with 2 more; lost"];
     for (text, at) in remarks.into_iter().zip(0..) {
-        recorder.udp_with_comment(um, BEGINNING_NS + at, Direction::In, ends, &[0x78], text.to_owned());
+        recorder.udp_with_comment(um, BEGINNING_NS + at, Direction::In, (ends, &[0x78]), text);
         recorder.udp(um, BEGINNING_NS + at, Direction::In, ends, &[0x79]);
     }
     recorder.flush().unwrap();
@@ -169,7 +169,8 @@ fn cut_anywhere() {
     let path = directory.path().join("x.pcapng");
     record(&path);
     let whole = std::fs::read(&path).unwrap();
-    let mut counts: Vec<usize> = (28..=whole.len()).map(|len| records(&whole[..len]).len()).collect();
+    let head = u32::from_le_bytes(whole[4..8].try_into().unwrap()) as usize;
+    let mut counts: Vec<usize> = (head..=whole.len()).map(|len| records(&whole[..len]).len()).collect();
     assert!(counts.is_sorted());
     counts.dedup();
     assert_eq!(counts, [0, 1, 2, 3]);

@@ -22,6 +22,8 @@ pub struct AirWatch {
     capture: Option<Capture>,
     /// Datagrams of GSMTAP that the system did not take since it took one.
     failed: u64,
+    /// What the cells were told to look at.
+    told: Option<Scope>,
 }
 
 impl AirWatch {
@@ -52,13 +54,21 @@ impl AirWatch {
         Ok(())
     }
 
-    /// What has to be looked at.
-    pub const fn scope(&self) -> Option<Scope> {
-        match (&self.capture, &self.gsmtap) {
+    /// What has to be looked at from now on, where that is something else than before. `is_traced`: the process records what crosses
+    /// its interfaces.
+    pub fn new_scope(&mut self, is_traced: bool) -> Option<Option<Scope>> {
+        let scope = match (&self.capture, &self.gsmtap) {
+            _ if is_traced => Some(Scope::Both),
             (Some(_), _) => Some(Scope::Both),
             (None, Some(_)) => Some(Scope::Abis),
             (None, None) => None,
-        }
+        };
+        (core::mem::replace(&mut self.told, scope) != scope).then_some(scope)
+    }
+
+    /// Something is looked at.
+    pub const fn is_looking(&self) -> bool {
+        self.told.is_some()
     }
 
     /// Takes what was seen on the air of a cell.
@@ -72,7 +82,7 @@ impl AirWatch {
                 self.send(&datagram, outside.log());
             }
             let at_ns = now_ns.saturating_sub(now.since(sighting.at).0);
-            self.record(cell, at_ns, &sighting, &datagram);
+            self.record((cell, at_ns), &sighting, &datagram, outside);
         }
         let missed = tap.take_missed();
         if missed > 0 {
@@ -103,14 +113,25 @@ impl AirWatch {
         }
     }
 
-    fn record(&mut self, cell: u32, at_ns: u64, sighting: &Sighting, payload: &[u8]) {
-        let Some(capture) = &mut self.capture else { return };
+    /// Into the capture of the radio, and into those of the process.
+    fn record(
+        &mut self,
+        (cell, at_ns): (u32, u64),
+        sighting: &Sighting,
+        payload: &[u8],
+        outside: &mut Outside<'_>,
+    ) {
         let port = u16::try_from(cell).unwrap_or(u16::MAX).saturating_add(FIRST_CELL);
         let end = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let ends = (end(port), end(UDP_PORT));
         let recorded = Recorded { at_ns, is_sent: !sighting.kind.is_uplink(), ends, payload };
         let comment = (sighting.fate != Fate::Handed).then(|| sighting.fate.to_string());
-        capture.record(sighting.interface.name(), &recorded, comment);
+        if let Some(capture) = &mut self.capture {
+            capture.record(sighting.interface.name(), &recorded, comment.as_deref());
+        }
+        if outside.is_traced() {
+            outside.trace(sighting.interface.name(), &recorded, comment.as_deref().unwrap_or_default());
+        }
     }
 
     /// Writes the capture out and closes it.

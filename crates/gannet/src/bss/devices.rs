@@ -33,7 +33,7 @@ impl Devices {
         for mobile in 0..wanted.count.min(mobiles) {
             let name = format!("{}{mobile}", wanted.prefix);
             let device = tun::open(&name)?;
-            let attached = node.attach_tun(ms, TUN, Peer::Slot(mobile), device, None);
+            let attached = node.attach_tun(ms, TUN, Peer::Slot(mobile), device, Some("TUN"));
             attached.map_err(|error| tun::describe(&name, &error))?;
             self.devices.push((name, None));
         }

@@ -69,7 +69,7 @@ impl Node for BssNode {
     fn build(plan: Plan, config: &ops::BssConfig, node: &mut EventLoop) -> Result<Self, String> {
         let mut air = AirWatch::default();
         air.set(&ops::AirConfig::default(), &config.air, &mut String::new())?;
-        let scope = air.scope();
+        let scope = air.new_scope(node.access().recorder().is_some());
         let air = Rc::new(RefCell::new(air));
         let watch = Rc::clone(&air);
         let seen =
@@ -91,7 +91,9 @@ impl Node for BssNode {
         let service =
             Arrivals::new((Some(bss), ms), Rc::clone(&arrivals), |mobile| vec![operate::activate(mobile)]);
         node.add_service(Box::new(service)).map_err(|error| error.to_string())?;
-        node.access().command(bss, Command::Observe(scope));
+        if let Some(scope) = scope {
+            node.access().command(bss, Command::Observe(scope));
+        }
         if !has_air {
             arrivals.borrow_mut().fill(&config.fleet.mobiles);
         }
@@ -171,6 +173,12 @@ impl Node for BssNode {
         mobiles.into_iter().chain([cells, nses, vcs]).collect()
     }
 
+    fn traced(&mut self, access: &mut Access<'_>, _out: &mut String) {
+        if let Some(scope) = self.air.borrow_mut().new_scope(access.recorder().is_some()) {
+            access.command(self.bss, Command::Observe(scope));
+        }
+    }
+
     /// The mobiles are switched off, as the network is told.
     fn shutdown(&mut self, access: &mut Access<'_>) {
         let attached: Vec<u32> = access.machine(self.ms).map_or_else(Vec::new, |ms| {
@@ -203,13 +211,12 @@ impl BssNode {
         out: &mut String,
     ) -> Result<(), CommandError> {
         let mut air = self.air.borrow_mut();
-        let before = air.scope();
         air.set(&old.air, &new.air, out).map_err(|error| CommandError(format!("{error}.")))?;
-        if air.scope() != before {
-            access.command(self.bss, Command::Observe(air.scope()));
+        if let Some(scope) = air.new_scope(access.recorder().is_some()) {
+            access.command(self.bss, Command::Observe(scope));
         }
         let is_emulated = access.machine(self.bss).is_some_and(|bss| bss.rlcmac().is_none());
-        if air.scope().is_some() && is_emulated {
+        if air.is_looking() && is_emulated {
             out.push_str("This radio has no blocks to show: it is without 'radio rlcmac'.\n");
         }
         Ok(())

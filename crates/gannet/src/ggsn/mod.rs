@@ -198,6 +198,15 @@ impl Node for GgsnNode {
         operate::tables(&self.instances, access)
     }
 
+    fn traced(&mut self, access: &mut Access<'_>, out: &mut String) {
+        let is_forwarded = self.instances.iter().any(|of| access.forwarding(of.machine).is_some());
+        if is_forwarded && access.recorder().is_some() {
+            out.push_str(
+                "Packets that the driver forwards are not in the capture; 'user-plane tun' has them.\n",
+            );
+        }
+    }
+
     /// The SGSNs are asked to delete all contexts, so that no mobile believes in one.
     fn shutdown(&mut self, access: &mut Access<'_>) {
         // Those that are kept go on with the next start.
@@ -245,6 +254,7 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
     let mut udp = |port: Port, address: IpAddr, number: u16| {
         let mut udp = UdpConfig::new(SocketAddr::new(address, number)).record_as("Gn");
         udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
+        udp.sends_downlink = true;
         // An SGSN sends the G-PDUs of all its mobiles from one port.
         udp.joined = number == gtp::PORT_USER;
         node.bind_udp(machine, port, &udp).map_err(|error| in_use(&error))

@@ -149,7 +149,7 @@ impl Devices {
             outside.log().line(Category::Pdp, Level::Notice, format_args!("{text}"));
         };
         complaints.into_iter().for_each(|complaint| say(outside, format!("{}: {complaint}", up.name)));
-        outside.attach_tun(TUN, device.peer(), tun, None).map_err(|error| describe(&up, &error))?;
+        outside.attach_tun(TUN, device.peer(), tun, Some("TUN")).map_err(|error| describe(&up, &error))?;
         let servers: Vec<IpAddr> =
             pco.map(name_servers).unwrap_or_default().into_iter().map(IpAddr::V4).collect();
         if context.device.dns {

@@ -31,9 +31,12 @@ pub struct ProcessFlags {
     /// No colours on standard error
     #[arg(short = 's', long)]
     pub disable_color: bool,
-    /// Record everything on the interfaces, as pcapng
-    #[arg(long, value_name = "FILE")]
+    /// Record everything on the interfaces, as pcapng; - is standard output, for 'wireshark -k -i -'
+    #[arg(short = 'w', long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+    /// Send blocks of the radio and LL-PDUs to who listens there, as GSMTAP; the port is 4729 unless given
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = super::trace::listener)]
+    pub gsmtap: Option<std::net::SocketAddr>,
     /// Read the configuration, say whether it is right, and start nothing
     #[arg(long)]
     pub check: bool,

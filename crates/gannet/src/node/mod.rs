@@ -16,6 +16,7 @@ mod start;
 pub mod statistics;
 pub mod store;
 pub mod streams;
+mod trace;
 pub mod tun;
 mod vty_service;
 
@@ -147,6 +148,10 @@ pub trait Node: Sized + 'static {
     /// Its tables, for who asks how full they are.
     fn tables(&self, access: &mut Access<'_>) -> Vec<Table>;
 
+    /// Somebody begins to record what crosses the interfaces of the process, or does so no more. What a person should know is said in
+    /// `out`.
+    fn traced(&mut self, _access: &mut Access<'_>, _out: &mut String) {}
+
     /// Begins to say goodbye.
     fn shutdown(&mut self, access: &mut Access<'_>);
 
@@ -224,9 +229,25 @@ impl<N: Node> Running<N> {
         if old_common.busy_poll != new_common.busy_poll {
             out.push_str("Whether the process polls is decided at the next start.\n");
         }
+        let traces = [&old_common.trace, &new_common.trace].map(trace::config_of);
+        let is_ours = self.targets.is_some();
+        if old_common.trace != new_common.trace && !is_ours {
+            out.push_str("What is recorded is said by another node of this process.\n");
+        }
+        let prepared =
+            (is_ours && traces[0] != traces[1]).then(|| access.prepare_trace(&traces[0], &traces[1]));
+        let prepared = prepared.transpose().map_err(|error| CommandError(format!("trace file {error}.")))?;
         let result = self.node.reconfigure(&self.config, &new, access, out);
         match result {
-            Ok(()) => self.config = new,
+            Ok(()) => {
+                self.config = new;
+                if let Some(prepared) = prepared {
+                    if let Some(said) = access.commit_trace(prepared) {
+                        let _ = writeln!(out, "The {said}.");
+                    }
+                    self.node.traced(access, out);
+                }
+            }
             Err(_) if old_common.logs != new_common.logs => {
                 let old = N::Element::common(&self.config);
                 let _ = self.targets.as_mut().map(|targets| targets.set(access.log(), old, &self.flags));

@@ -1,7 +1,9 @@
 //! From the flags to a loop that runs: one node, or several in one process.
 
 use super::flags::{Flags, ProcessFlags};
-use super::{ConfigOf, Node, Running, Signals, in_use, listener, log, reports, statistics, vty_service};
+use super::{
+    ConfigOf, Node, Running, Signals, in_use, listener, log, reports, statistics, trace, vty_service,
+};
 use gannet_machine::time::Duration;
 use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_ops::config::{self, BusyPoll, Common, ConfigErrors, Element, Listen, Loaded};
@@ -50,6 +52,8 @@ impl<N: Node> Prepared<N> {
 
 /// The same, of whatever kind.
 pub trait Part {
+    /// What it is.
+    fn name(&self) -> &'static str;
     /// The file of its configuration.
     fn file(&self) -> &Path;
     /// What its author should know.
@@ -75,6 +79,10 @@ pub trait Part {
 }
 
 impl<N: Node> Part for Prepared<N> {
+    fn name(&self) -> &'static str {
+        N::Element::NAME
+    }
+
     fn file(&self) -> &Path {
         &self.file
     }
@@ -198,6 +206,9 @@ pub fn run_all(parts: Vec<Box<dyn Part>>, flags: &ProcessFlags) -> Result<ExitCo
         remarks
             .push("no huge pages for small pieces of memory, which are slower to reach for that".to_owned());
     }
+    if flags.daemonize && flags.pcap.as_deref() == Some(Path::new("-")) {
+        return Err("in the background there is no standard output to record into; say a file".to_owned());
+    }
     if flags.daemonize {
         gannet_rt::daemonize().map_err(|error| format!("cannot go to the background: {error}"))?;
     }
@@ -220,14 +231,33 @@ pub fn run_all(parts: Vec<Box<dyn Part>>, flags: &ProcessFlags) -> Result<ExitCo
     parts.iter().for_each(|part| part.shape(&mut options));
     options.busy_poll = busy_poll(&parts);
     let mut node = EventLoop::new(options, clock, sink).map_err(|error| format!("event loop: {error}"))?;
-    if let Some(pcap) = &flags.pcap {
-        node.record_to(pcap).map_err(|error| error.to_string())?;
-    }
+    begin_trace(&parts, flags, &mut node)?;
     let mut targets = Some(targets);
     let start = |part: Box<dyn Part>| part.start(targets.take(), flags, &mut node);
     let mut nodes = All(parts.into_iter().map(start).collect::<Result<_, _>>()?);
     node.run(&mut nodes).map_err(|error| error.to_string())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Records what the flags and the first node's configuration say.
+fn begin_trace(parts: &[Box<dyn Part>], flags: &ProcessFlags, node: &mut EventLoop) -> Result<(), String> {
+    let who = |part: &Box<dyn Part>| format!("{} of {}", part.name(), part.file().display());
+    let who: Vec<String> = parts.iter().map(who).collect();
+    node.describe(concat!("gannet ", env!("CARGO_PKG_VERSION")), &who.join(", "));
+    if let Some(pcap) = &flags.pcap {
+        node.record_to(pcap).map_err(|error| error.to_string())?;
+    }
+    if let Some(to) = flags.gsmtap {
+        node.stream_to(to).map_err(|error| format!("--gsmtap {to}: {error}"))?;
+    }
+    if let Some(first) = parts.first() {
+        let config = trace::config_of(&first.common().trace);
+        let mut access = node.access();
+        let prepared = access.prepare_trace(&gannet_rt::TraceConfig::default(), &config);
+        // Nothing was recorded before.
+        let _ = access.commit_trace(prepared.map_err(|error| format!("trace file {error}"))?);
+    }
+    Ok(())
 }
 
 /// One loop polls as the most eager of its nodes has it.

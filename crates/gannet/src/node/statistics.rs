@@ -1,6 +1,6 @@
 //! What a running node has counted, for all who ask: the VTY, the page of metrics, statsd, the control interface.
 
-use super::{ConfigOf, Node, Running};
+use super::{ConfigOf, Node, Running, trace};
 use gannet_ops::config::Element;
 use gannet_ops::ctrl::Control;
 use gannet_ops::grammar::CommandError;
@@ -54,12 +54,12 @@ pub fn add_common(access: &mut Access<'_>, groups: &mut [Group]) {
     ));
     node.add(Metric::counter(
         "capture_datagrams",
-        "datagrams and packets that went into the capture (--pcap)",
+        "datagrams and packets that went into captures (--pcap, trace file)",
         recorded,
     ));
     node.add(Metric::counter(
         "capture_lost",
-        "datagrams and packets that are missing in the capture, since its disk was full or too slow",
+        "datagrams and packets that are missing in captures, since their disk was full or too slow",
         unrecorded,
     ));
     node.add(Metric::counter("frames_exhausted", "how often no frame was free", exhausted));
@@ -134,6 +134,10 @@ pub fn execute<N: Node>(
         counted.running.counting.report = true;
         return Ok(());
     }
+    if asked == Statistics::Trace {
+        trace::show(counted.access, out);
+        return Ok(());
+    }
     let mut groups = counted.all();
     let Counting { reset, rates, .. } = &mut counted.running.counting;
     match asked {
@@ -149,7 +153,7 @@ pub fn execute<N: Node>(
             text::rate_counters(&groups, rates, skip_zero, out);
         }
         Statistics::Asciidoc => text::asciidoc(&groups, out),
-        Statistics::Report => {}
+        Statistics::Report | Statistics::Trace => {}
     }
     Ok(())
 }

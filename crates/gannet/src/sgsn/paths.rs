@@ -52,6 +52,7 @@ impl Paths {
             ops::Ingress::Xdp => Backend::Xdp,
         };
         let mut udp = UdpConfig::new(gb).record_as("Gb");
+        udp.sends_downlink = true;
         udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
         let mut uplink = IngressConfig {
             traffic: Traffic::Gb,

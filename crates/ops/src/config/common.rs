@@ -5,6 +5,7 @@ mod osmocom;
 use super::ConfigText;
 use super::busy_poll::BusyPoll;
 use super::stats::{self, StatsConfig};
+use super::trace::{self, TraceWords};
 use crate::config::Element;
 use crate::grammar::log_view::{TargetStyle, category_of, level_of, word_of};
 use crate::grammar::{Action, Args, CommandError, Edit, Grammar, Node};
@@ -28,6 +29,8 @@ pub struct Common {
     pub metrics: Option<Listen>,
     /// Who is told the statistics.
     pub stats: StatsConfig,
+    /// What is recorded of what crosses the interfaces.
+    pub trace: TraceWords,
     /// Whether the process polls, where that is not [`Element::BUSY_POLL`]; it stands under the element's own node.
     pub busy_poll: Option<BusyPoll>,
 }
@@ -152,6 +155,7 @@ impl Common {
             text.comment();
         }
         self.stats.write(text);
+        self.trace.write(text);
         text.node(format_args!("line vty"), |text| {
             text.line(format_args!("no login"));
             if self.vty != Listen::default() {
@@ -215,6 +219,7 @@ pub(crate) fn install<E: Element>(grammar: &mut Grammar<E>) {
     install_log_styles(grammar);
     install_listeners(grammar);
     stats::install(grammar);
+    trace::install(grammar);
     osmocom::install(grammar);
 }
 

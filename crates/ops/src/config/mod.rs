@@ -30,6 +30,7 @@ pub mod stats;
 pub mod streams;
 mod suggest;
 mod text;
+pub mod trace;
 
 pub use busy_poll::BusyPoll;
 pub use common::{Common, ExecTimeout, Listen, LogKind, LogTarget};

@@ -80,6 +80,8 @@ fn install_statistics<E: Commands>(grammar: &mut Grammar<E>) {
     });
     let help = "Show the state of the node\nFor manuals\nTables of the counters that osmo-sgsn has, too";
     add(OPERATING, "show asciidoc counters", help, |_| Ok(Statistics::Asciidoc));
+    let help = "Show the state of the node\nCaptures and streams of what crosses the interfaces, and what is missing in them";
+    add(OPERATING, "show trace", help, |_| Ok(Statistics::Trace));
     let enable = &[Node::Enable];
     add(enable, "stats report", "Statistics\nReport them now", |_| Ok(Statistics::Report));
     let help = "Statistics\nFrom now on 'show stats' and its like count from 0";

@@ -20,6 +20,8 @@ pub enum Statistics {
     },
     /// `show asciidoc counters`
     Asciidoc,
+    /// `show trace`
+    Trace,
     /// `stats report`
     Report,
     /// `stats reset`

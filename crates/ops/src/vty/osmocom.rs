@@ -201,6 +201,7 @@ fn sample(atom: &Atom) -> String {
         Atom::Name(name) => match name.as_str() {
             "IMSI" | "IMSIPRE" => "001010000000001".to_owned(),
             "TNNNN" => "T3312".to_owned(),
+            "FRACTION" => "1/10".to_owned(),
             "ADDR" | "HOSTNAME" => "192.0.2.1".to_owned(),
             "HEX" => "00112233445566778899aabbccddeeff".to_owned(),
             other => other.to_lowercase(),

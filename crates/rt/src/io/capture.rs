@@ -1,6 +1,5 @@
 //! What is said of a capture whose file takes nothing.
 
-use super::Io;
 use gannet_machine::time::{Duration, Instant};
 use gannet_machine::trace::Level;
 use gannet_trace::pcapng::Recorder;
@@ -17,22 +16,12 @@ pub(crate) struct CaptureWatch {
     lost: u64,
 }
 
-impl Io {
-    /// When it is looked at next; `None` without a capture.
-    pub(crate) fn capture_look_at(&self) -> Option<Instant> {
-        self.recorder.as_ref().map(|_| self.capture_watch.look_at)
-    }
-
-    /// Says what is new about it.
-    pub(crate) fn watch_capture(&mut self) {
-        let news = self.recorder.as_ref().and_then(|recorder| self.capture_watch.look(self.now, recorder));
-        if let Some((level, said)) = news {
-            self.note(level, format_args!("{said}"));
-        }
-    }
-}
-
 impl CaptureWatch {
+    /// When it is looked at next.
+    pub(crate) const fn look_at(&self) -> Instant {
+        self.look_at
+    }
+
     /// Says once that the file of the capture takes nothing, and once that it does again; nothing where it was looked at a moment
     /// ago.
     pub(crate) fn look(&mut self, now: Instant, recorder: &Recorder) -> Option<(Level, String)> {

@@ -8,6 +8,7 @@ mod polling;
 mod receive;
 mod send;
 mod stream;
+mod tracer;
 mod tun;
 mod within;
 
@@ -22,7 +23,6 @@ use crate::tcp::Tcp;
 use crate::tun::{Scratch, Tun};
 use crate::udp::{self, Udp, UdpConfig};
 use crate::xdp::Xdp;
-use capture::CaptureWatch;
 use core::net::SocketAddr;
 use gannet_demux::Classify;
 use gannet_demux::reuseport::Reuseport;
@@ -33,7 +33,7 @@ use gannet_machine::time::Instant;
 use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_machine::{Peer, Port, StreamState};
 use gannet_proto::classifier::RuleChange;
-use gannet_trace::pcapng::{InterfaceId, Recorder};
+use gannet_trace::pcapng::{InterfaceId, LinkType, Section};
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 pub use packet_rings::{PacketReport, PacketRings};
@@ -41,6 +41,8 @@ use packets::Packets;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+use tracer::Interfaces;
+pub use tracer::{PreparedTrace, TraceConfig, TraceReport, Tracer};
 use tun::TunPort;
 use within::Within;
 
@@ -122,8 +124,12 @@ pub(crate) struct Io {
     pub(crate) now: Instant,
     pub(crate) log: LogSink,
     pub(crate) frames: FramePool,
-    pub(crate) recorder: Option<Recorder>,
-    pub(crate) capture_watch: CaptureWatch,
+    /// Records what crosses the interfaces, while somebody wants that.
+    pub(crate) recorder: Option<Box<Tracer>>,
+    /// All interfaces that can be recorded.
+    pub(crate) interfaces: Interfaces,
+    /// What captures say of who writes them.
+    pub(crate) section: Section,
     pub(crate) arrivals: VecDeque<Arrival>,
     pub(crate) stop: bool,
     pub(crate) hangup: bool,
@@ -214,7 +220,8 @@ impl Io {
             log,
             frames,
             recorder: None,
-            capture_watch: CaptureWatch::default(),
+            interfaces: Interfaces::default(),
+            section: Section::default(),
             arrivals: VecDeque::with_capacity(1024),
             stop: false,
             hangup: false,
@@ -255,7 +262,7 @@ impl Io {
         let socket = udp::open(config)
             .map_err(|error| io::Error::new(error.kind(), format!("UDP {}: {error}", config.bind)))?;
         let local = socket.local_addr()?;
-        let record = self.interface(config.record_as.as_deref());
+        let record = self.udp_interface(config);
         let kind = Kind::Udp(Udp::new(socket, config, record)?);
         let index = self.insert(Owner { machine, port }, kind)?;
         self.rebind(machine, port, Peer::Link, Some(index));
@@ -269,7 +276,7 @@ impl Io {
         port: Port,
         config: &UdpConfig,
     ) -> io::Result<usize> {
-        let record = self.interface(config.record_as.as_deref());
+        let record = self.udp_interface(config);
         let kind = Kind::Udp(Udp::new(udp::open(config)?, config, record)?);
         self.insert(Owner { machine, port }, kind)
     }
@@ -377,7 +384,12 @@ impl Io {
     }
 
     pub(crate) fn interface(&mut self, name: Option<&str>) -> Option<InterfaceId> {
-        Some(self.recorder.as_mut()?.interface(name?))
+        Some(self.interface_of(name?, LinkType::Raw, false))
+    }
+
+    pub(crate) fn udp_interface(&mut self, config: &UdpConfig) -> Option<InterfaceId> {
+        let name = config.record_as.as_deref()?;
+        Some(self.interface_of(name, LinkType::Raw, config.sends_downlink))
     }
 
     fn insert(&mut self, owner: Owner, kind: Kind) -> io::Result<usize> {

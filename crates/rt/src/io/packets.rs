@@ -11,7 +11,7 @@ use gannet_machine::drops::Drop;
 use gannet_machine::frame::Frame;
 use gannet_machine::trace::{Level, TraceSink};
 use gannet_machine::{EthernetAddress, Peer, Port};
-use gannet_trace::pcapng::{Direction, InterfaceId};
+use gannet_trace::pcapng::{Direction, InterfaceId, LinkType};
 use mio::unix::SourceFd;
 use mio::{Interest, Token};
 use std::collections::VecDeque;
@@ -94,7 +94,7 @@ impl Io {
         let queue = VecDeque::with_capacity(PACKET_BATCH);
         let record = match layer {
             PacketLayer::Packets => self.interface(record_as),
-            PacketLayer::Protocol(_) => self.recorder.as_mut().map(|of| of.ethernet_interface(name)),
+            PacketLayer::Protocol(_) => Some(self.interface_of(name, LinkType::Ethernet, false)),
             PacketLayer::Frames => None,
         };
         let (name, own) = (name.to_owned(), own_address(name));

@@ -6,7 +6,7 @@ use core::fmt;
 use gannet_machine::drops::Drop;
 use gannet_machine::trace::{Level, TraceSink};
 use gannet_machine::{Peer, Port, StreamState};
-use gannet_trace::pcapng::Direction;
+use gannet_trace::pcapng::{Direction, LinkType};
 use mio::unix::SourceFd;
 use mio::{Interest, Token};
 use std::io;
@@ -89,14 +89,15 @@ impl Io {
     /// Records octets of a connection, or that it has begun.
     fn record_stream(&mut self, index: usize, octets: Option<(Direction, &[u8])>) {
         let at_ns = self.clock.unix_ns(self.now);
-        let Some(recorder) = &mut self.recorder else { return };
+        let name = self.tcp_at(index).and_then(|tcp| tcp.config.record_as).filter(|_| octets.is_none());
+        let interface = name.map(|name| self.interface_of(name, LinkType::Raw, false));
         let Some(Some(Endpoint { kind: Kind::Tcp(tcp), .. })) = self.endpoints.get_mut(index) else { return };
-        match octets {
-            Some((direction, octets)) => tcp.record_octets(direction, octets, at_ns, recorder),
-            None => {
-                let interface = tcp.config.record_as.map(|name| recorder.interface(name));
-                tcp.record(interface, at_ns, recorder);
+        match (octets, self.recorder.as_deref_mut()) {
+            (None, recorder) => tcp.record(interface, at_ns, recorder),
+            (Some((direction, octets)), Some(recorder)) => {
+                tcp.record_octets(direction, octets, at_ns, recorder);
             }
+            (Some(_), None) => {}
         }
     }
 

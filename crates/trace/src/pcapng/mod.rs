@@ -6,15 +6,22 @@
 //! writes whole blocks in the order of recording, at the latest 50 ms after they came, so a file whose writer was
 //! killed is readable up to the last whole block. A file that takes nothing (a full disk) is tried again each second and
 //! goes on where it stopped ([`Recorder::failure`] says why); [`Reader`] takes an incomplete block at the end for the end.
+//!
+//! The first record behind lost ones has their number (`epb_dropcount`). What has no packet is an entry of systemd's journal.
 
+mod block;
+mod output;
 mod packet;
+pub(crate) mod pipe;
 mod reader;
 mod recorder;
 
+pub use block::{LinkType, Section};
+pub use output::Ring;
+pub(crate) use output::private;
 pub use packet::{Segment, Udp, udp_of};
 pub use reader::{ReadError, Reader, Record};
-pub(crate) use recorder::private;
-pub use recorder::{InterfaceId, Recorder};
+pub use recorder::{Beside, InterfaceId, LIMIT_DEFAULT, Packet, Recorder};
 
 /// Which way a datagram went, seen from the node that records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -20,22 +20,29 @@ pub struct Udp<'a> {
     pub payload: &'a [u8],
 }
 
-/// Puts the IP packet with this UDP datagram into `packet`, whose former content goes. Addresses of two families
-/// become IPv6, the IPv4 one as IPv4-mapped.
-pub(super) fn write_udp(packet: &mut Vec<u8>, source: SocketAddr, destination: SocketAddr, payload: &[u8]) {
+/// Octets of the headers of IP and UDP or TCP, at the most.
+pub(super) const IP_HEADERS_MAX: usize = 40 + TCP_HEADER;
+
+/// Puts the IP packet with this UDP datagram behind `out`, with the first `kept` octets of its payload. Addresses of two families
+/// become IPv6, the IPv4 one as IPv4-mapped. A payload that is cut has no checksum over IPv4, as nobody could compare it.
+pub(super) fn write_udp(out: &mut Vec<u8>, ends: (SocketAddr, SocketAddr), payload: &[u8], kept: usize) {
     let udp_len = 8 + payload.len();
-    let pseudo = write_ip(packet, (source, destination), (PROTOCOL_UDP, udp_len));
-    let udp_at = packet.len();
-    packet.extend_from_slice(&source.port().to_be_bytes());
-    packet.extend_from_slice(&destination.port().to_be_bytes());
-    packet.extend_from_slice(&length(udp_len));
-    packet.extend_from_slice(&[0, 0]);
-    packet.extend_from_slice(payload);
-    let sum = match !fold(sum(packet.get(udp_at..).unwrap_or_default(), pseudo)) {
-        0 => 0xffff,
-        sum => sum,
-    };
-    put(packet, udp_at + 6, sum);
+    let (pseudo, needs_checksum) = write_ip(out, ends, (PROTOCOL_UDP, udp_len));
+    let (source, destination) = ends;
+    let udp_at = out.len();
+    out.extend_from_slice(&source.port().to_be_bytes());
+    out.extend_from_slice(&destination.port().to_be_bytes());
+    out.extend_from_slice(&length(udp_len));
+    out.extend_from_slice(&[0, 0]);
+    if kept >= payload.len() || needs_checksum {
+        let header = sum(out.get(udp_at..).unwrap_or_default(), pseudo);
+        let sum = match !fold(sum(payload, header)) {
+            0 => 0xffff,
+            sum => sum,
+        };
+        put(out, udp_at + 6, sum);
+    }
+    out.extend_from_slice(payload.get(..kept).unwrap_or(payload));
 }
 
 /// What TCP's header says of a segment.
@@ -60,33 +67,29 @@ impl Segment {
     pub const ACK: u8 = 0x10;
 }
 
-/// Puts the IP packet with this TCP segment into `packet`, whose former content goes.
-pub(super) fn write_tcp(
-    packet: &mut Vec<u8>,
-    ends: (SocketAddr, SocketAddr),
-    segment: Segment,
-    payload: &[u8],
-) {
-    let pseudo = write_ip(packet, ends, (PROTOCOL_TCP, TCP_HEADER + payload.len()));
-    let tcp_at = packet.len();
-    packet.extend_from_slice(&ends.0.port().to_be_bytes());
-    packet.extend_from_slice(&ends.1.port().to_be_bytes());
-    packet.extend_from_slice(&segment.sequence.to_be_bytes());
-    packet.extend_from_slice(&segment.acknowledgement.to_be_bytes());
+/// Puts the IP packet with this TCP segment behind `out`.
+pub(super) fn write_tcp(out: &mut Vec<u8>, ends: (SocketAddr, SocketAddr), segment: Segment, payload: &[u8]) {
+    let (pseudo, _) = write_ip(out, ends, (PROTOCOL_TCP, TCP_HEADER + payload.len()));
+    let tcp_at = out.len();
+    out.extend_from_slice(&ends.0.port().to_be_bytes());
+    out.extend_from_slice(&ends.1.port().to_be_bytes());
+    out.extend_from_slice(&segment.sequence.to_be_bytes());
+    out.extend_from_slice(&segment.acknowledgement.to_be_bytes());
     // Five words of header, flags, the largest window, checksum to come, nothing urgent.
-    packet.extend_from_slice(&[0x50, segment.flags, 0xff, 0xff, 0, 0, 0, 0]);
-    packet.extend_from_slice(payload);
-    let checksum = !fold(sum(packet.get(tcp_at..).unwrap_or_default(), pseudo));
-    put(packet, tcp_at + 16, checksum);
+    out.extend_from_slice(&[0x50, segment.flags, 0xff, 0xff, 0, 0, 0, 0]);
+    out.extend_from_slice(payload);
+    let checksum = !fold(sum(out.get(tcp_at..).unwrap_or_default(), pseudo));
+    put(out, tcp_at + 16, checksum);
 }
 
-/// Puts an IP header into `packet`, whose former content goes, for a payload of this protocol and length; gives the sum of the
-/// pseudo header.
-fn write_ip(packet: &mut Vec<u8>, ends: (SocketAddr, SocketAddr), payload: (u8, usize)) -> u32 {
-    packet.clear();
+/// Puts an IP header behind `out`, for a payload of this protocol and length; gives the sum of the pseudo header, and whether UDP must
+/// have a checksum (RFC 8200 clause 8.1).
+fn write_ip(out: &mut Vec<u8>, ends: (SocketAddr, SocketAddr), payload: (u8, usize)) -> (u32, bool) {
     match (ends.0.ip().to_canonical(), ends.1.ip().to_canonical()) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => write_ipv4(packet, source, destination, payload),
-        (source, destination) => write_ipv6(packet, to_v6(source), to_v6(destination), payload),
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            (write_ipv4(out, source, destination, payload), false)
+        }
+        (source, destination) => (write_ipv6(out, to_v6(source), to_v6(destination), payload), true),
     }
 }
 
@@ -104,14 +107,15 @@ fn write_ipv4(
     destination: Ipv4Addr,
     (protocol, len): (u8, usize),
 ) -> u32 {
+    let start = packet.len();
     packet.extend_from_slice(&[0x45, 0]);
     packet.extend_from_slice(&length(20 + len));
     // Identification 0 and "don't fragment", time to live, protocol, checksum to come.
     packet.extend_from_slice(&[0, 0, 0x40, 0, HOP_LIMIT, protocol, 0, 0]);
     packet.extend_from_slice(&source.octets());
     packet.extend_from_slice(&destination.octets());
-    let checksum = !fold(sum(packet, 0));
-    put(packet, 10, checksum);
+    let checksum = !fold(sum(packet.get(start..).unwrap_or_default(), 0));
+    put(packet, start + 10, checksum);
     let addresses = sum(&destination.octets(), sum(&source.octets(), 0));
     addresses + u32::from(protocol) + u32::from(u16::from_be_bytes(length(len)))
 }
@@ -144,14 +148,9 @@ fn put(packet: &mut [u8], at: usize, value: u16) {
 
 /// The Internet checksum's sum, not yet folded; an odd last octet counts as the high half of a word.
 fn sum(octets: &[u8], start: u32) -> u32 {
-    octets.chunks(2).fold(start, |sum, pair| {
-        let word = match pair {
-            [high, low] => u16::from_be_bytes([*high, *low]),
-            [high] => u16::from_be_bytes([*high, 0]),
-            _ => 0,
-        };
-        sum.wrapping_add(u32::from(word))
-    })
+    let (pairs, rest) = octets.as_chunks::<2>();
+    let sum = pairs.iter().fold(start, |sum, pair| sum.wrapping_add(u32::from(u16::from_be_bytes(*pair))));
+    rest.first().map_or(sum, |last| sum.wrapping_add(u32::from(*last) << 8))
 }
 
 fn fold(mut sum: u32) -> u16 {
@@ -207,7 +206,8 @@ mod tests {
             ("[::ffff:192.0.2.1]:1", "192.0.2.2:2"),
         ] {
             let (source, destination) = (source.parse::<SocketAddr>().unwrap(), destination.parse().unwrap());
-            write_udp(&mut packet, source, destination, b"odd");
+            packet.clear();
+            write_udp(&mut packet, (source, destination), b"odd", 3);
             let udp = udp_of(&packet).unwrap();
             assert_eq!(udp.source.ip(), source.ip().to_canonical());
             assert_eq!((udp.source.port(), udp.destination), (source.port(), destination));
@@ -221,7 +221,11 @@ mod tests {
     #[test]
     fn the_sum_of_a_whole_header_with_its_checksum_is_all_ones() {
         let mut packet = Vec::new();
-        write_udp(&mut packet, "10.0.0.1:1".parse().unwrap(), "10.0.0.2:2".parse().unwrap(), &[0xff; 9]);
+        let ends = ("10.0.0.1:1".parse().unwrap(), "10.0.0.2:2".parse().unwrap());
+        write_udp(&mut packet, ends, &[0xff; 9], 9);
         assert_eq!(fold(sum(&packet[..20], 0)), 0xffff);
+        write_udp(&mut packet, ends, &[0xff; 9], 4);
+        assert_eq!((packet.len(), &packet[37..57]), (37 + 32, &packet[..20]), "what is cut says its length");
+        assert_eq!(packet[37 + 26..37 + 28], [0, 0], "no checksum");
     }
 }
