@@ -7,11 +7,13 @@
 //! * [`decode`]: what stands in a frame.
 //! * [`join`]: what belongs together across frames: blocks of an LL-PDU, segments of an N-PDU, names of a mobile.
 //! * [`reading`]: all of it in one pass of bounded memory.
+//! * [`view`]: what a person reads of it.
 
 pub mod decode;
 pub mod join;
 pub mod reading;
 pub mod record;
 pub mod source;
+pub mod view;
 
-pub use reading::{Reading, Settings};
+pub use reading::{Reading, Settings, clocks_of};

@@ -2,11 +2,11 @@
 
 use crate::record::{BssgpPdu, BssgpWhat, Direction, NsPdu};
 use core::ops::Range;
+use gannet_wire::DecodeError;
 use gannet_wire::bssgp::signalling::MobileRef;
 use gannet_wire::bssgp::{DlUnitdata, Message, PduType, UlUnitdata};
 use gannet_wire::id::{Imsi, Tlli};
 use gannet_wire::ns::{self, Unitdata};
-use gannet_wire::DecodeError;
 
 /// What a datagram of Gb is.
 #[derive(Debug)]
@@ -129,10 +129,7 @@ fn signalling(bvci: u16, message: &Message) -> Bssgp {
         },
         Message::FlowControlMs(it) => {
             tlli = Some(it.tlli);
-            BssgpWhat::FlowControlMs {
-                bmax_octets: it.bmax_octets(),
-                leak_bits_per_s: it.leak_bits_per_s(),
-            }
+            BssgpWhat::FlowControlMs { bmax_octets: it.bmax_octets(), leak_bits_per_s: it.leak_bits_per_s() }
         }
         Message::FlushLl { tlli: whose, old_bvci, new_bvci, .. } => {
             tlli = Some(*whose);

@@ -4,8 +4,8 @@ use core::net::IpAddr;
 use core::ops::Range;
 use gannet_wire::DecodeError;
 use gannet_wire::gtp::header::message_type;
-use gannet_wire::gtp::{Header, v0, v1c};
 use gannet_wire::gtp::{EndUserAddress, PORT_CONTROL, PORT_USER, PORT_V0};
+use gannet_wire::gtp::{Header, v0, v1c};
 use gannet_wire::id::{Imsi, Teid};
 
 /// What a datagram of GTP is.
@@ -71,9 +71,7 @@ pub fn is_evident(datagram: &[u8]) -> bool {
     header.message == message_type::G_PDU
         && header.payload_range().end == datagram.len()
         && match t_pdu {
-            [0x45..=0x4f, _, high, low, ..] => {
-                usize::from(u16::from_be_bytes([*high, *low])) == t_pdu.len()
-            }
+            [0x45..=0x4f, _, high, low, ..] => usize::from(u16::from_be_bytes([*high, *low])) == t_pdu.len(),
             [0x60..=0x6f, _, _, _, high, low, ..] => {
                 usize::from(u16::from_be_bytes([*high, *low])) + 40 == t_pdu.len()
             }

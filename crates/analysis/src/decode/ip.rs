@@ -59,7 +59,9 @@ pub fn parse(octets: &[u8]) -> Option<Ip<'_>> {
     let body = payload.payload;
     let ports = match number {
         protocol::TCP | protocol::UDP if is_first => word(body, 0).zip(word(body, 2)),
-        protocol::ICMP | protocol::ICMP_V6 if is_first && body.first().is_some_and(|it| ECHO.contains(it)) => {
+        protocol::ICMP | protocol::ICMP_V6
+            if is_first && body.first().is_some_and(|it| ECHO.contains(it)) =>
+        {
             word(body, 4).zip(word(body, 6))
         }
         _ => None,
@@ -79,7 +81,15 @@ pub fn parse(octets: &[u8]) -> Option<Ip<'_>> {
     };
     let start = body.as_ptr().addr().saturating_sub(octets.as_ptr().addr());
     let header_octets = u32::try_from(start).ok()?;
-    Some(Ip { summary, octets: length, header_octets, payload: body, is_cut: payload.incomplete, fragment, fragment_id })
+    Some(Ip {
+        summary,
+        octets: length,
+        header_octets,
+        payload: body,
+        is_cut: payload.incomplete,
+        fragment,
+        fragment_id,
+    })
 }
 
 fn word(octets: &[u8], at: usize) -> Option<u16> {

@@ -56,11 +56,9 @@ pub fn inside(link: u16, frame: &[u8]) -> Inside<'_> {
         link_type::ETHERNET => of_type(u16_at(frame, 12), behind(14)),
         link_type::LINUX_SLL => of_type(u16_at(frame, 14), behind(16)),
         link_type::LINUX_SLL2 => of_type(u16_at(frame, 0), behind(20)),
-        link_type::RAW
-        | link_type::RAW_BSD
-        | link_type::RAW_OPENBSD
-        | link_type::IPV4
-        | link_type::IPV6 => of_ip(frame),
+        link_type::RAW | link_type::RAW_BSD | link_type::RAW_OPENBSD | link_type::IPV4 | link_type::IPV6 => {
+            of_ip(frame)
+        }
         link_type::NULL | link_type::LOOP => of_ip(behind(4)),
         link_type::GSMTAP_UM => Inside::Gsmtap(frame),
         link_type::GPRS_LLC => Inside::Llc(frame),

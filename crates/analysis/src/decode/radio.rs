@@ -28,7 +28,8 @@ pub fn tapped<'a>(header: &Header, frame: &'a [u8]) -> Tapped<'a> {
     let direction = if header.uplink { Direction::Up } else { Direction::Down };
     match header.payload {
         PayloadType::GbLlc => return Tapped::Llc(direction, frame),
-        PayloadType::Um => {}
+        // Some radios write a header alone where nobody sent.
+        PayloadType::Um if !frame.is_empty() => {}
         _ => return Tapped::Other,
     }
     let (contents, body) = match Channel::from_octet(header.sub_type) {
@@ -213,9 +214,7 @@ fn common(block: &[u8]) -> Option<BlockContents> {
     let (of, tfi, tlli) = match assignment.rest {
         IaRestOctets::Uplink(tbf) => (Direction::Up, Some(tbf.tfi.get()), None),
         IaRestOctets::SingleBlock(_) => (Direction::Up, None, None),
-        IaRestOctets::Downlink(it) => {
-            (Direction::Down, it.tbf.map(|tbf| tbf.tfi.get()), Some(it.tlli.0))
-        }
+        IaRestOctets::Downlink(it) => (Direction::Down, it.tbf.map(|tbf| tbf.tfi.get()), Some(it.tlli.0)),
         IaRestOctets::Other(_) => return Some(BlockContents::Control { name, tlli: None }),
     };
     let timeslots = of_one(channel.timeslot);

@@ -57,8 +57,10 @@ impl Fragments {
         }
         let end = waiting.end?;
         waiting.pieces.sort_unstable();
-        let reached =
-            waiting.pieces.iter().fold(0, |reached, (from, to)| if *from <= reached { reached.max(*to) } else { reached });
+        let reached = waiting
+            .pieces
+            .iter()
+            .fold(0, |reached, (from, to)| if *from <= reached { reached.max(*to) } else { reached });
         if reached < end {
             return None;
         }

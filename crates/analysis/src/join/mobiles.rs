@@ -253,7 +253,9 @@ impl Mobiles {
             L3Message::Gmm(GmmMessage::IdentityResponse(it)) => name(self, &it.identity),
             L3Message::Gmm(GmmMessage::AttachAccept(it)) => given(self, it.allocated_ptmsi.as_ref()),
             L3Message::Gmm(GmmMessage::RauAccept(it)) => given(self, it.allocated_ptmsi.as_ref()),
-            L3Message::Gmm(GmmMessage::PTmsiReallocationCommand(it)) => given(self, Some(&it.allocated_ptmsi)),
+            L3Message::Gmm(GmmMessage::PTmsiReallocationCommand(it)) => {
+                given(self, Some(&it.allocated_ptmsi))
+            }
             L3Message::Sm { message: SmMessage::ActivateAccept(it), .. } => {
                 let address = match it.address {
                     Some(PdpAddress::Ipv4(v4) | PdpAddress::Ipv4v6(v4, _)) => Some(IpAddr::V4(v4)),

@@ -271,7 +271,8 @@ impl Tbf {
                 }
                 let partial = &mut self.partial;
                 partial.began.get_or_insert((held.at, held.proof));
-                partial.blocks = partial.blocks.saturating_add(u16::from(is_first || partial.octets.is_empty()));
+                partial.blocks =
+                    partial.blocks.saturating_add(u16::from(is_first || partial.octets.is_empty()));
                 is_first = false;
                 partial.octets.extend_from_slice(segment.octets);
                 if partial.octets.len() > LL_PDU_MAX {
@@ -293,7 +294,13 @@ impl Tbf {
     fn complete(&mut self, out: &mut Vec<Joined>) {
         let partial = core::mem::take(&mut self.partial);
         if let Some((began, first)) = partial.began.filter(|_| !partial.octets.is_empty()) {
-            out.push(Joined { octets: partial.octets, tlli: self.tlli, began, first, blocks: partial.blocks });
+            out.push(Joined {
+                octets: partial.octets,
+                tlli: self.tlli,
+                began,
+                first,
+                blocks: partial.blocks,
+            });
         }
     }
 }

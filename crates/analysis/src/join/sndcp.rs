@@ -87,8 +87,7 @@ impl NPdus {
             Pdu::Data { first: Some((compression, number)) } => {
                 let lost = &mut self.lost;
                 let number = u16::from(number);
-                let whole =
-                    NPdu { octets: segment.to_vec(), compression, number, count: 1, began, first };
+                let whole = NPdu { octets: segment.to_vec(), compression, number, count: 1, began, first };
                 let context = context(&mut self.contexts, key, lost);
                 *lost += u64::from(context.row.take().is_some());
                 if !header.more {

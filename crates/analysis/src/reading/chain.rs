@@ -189,7 +189,8 @@ impl Chain {
             if self.datagram(origin, (from, to), payload, missing, out) {
                 return;
             }
-        } else if let Some(fragment) = packet.fragment.filter(|_| packet.summary.protocol == ip::protocol::UDP)
+        } else if let Some(fragment) =
+            packet.fragment.filter(|_| packet.summary.protocol == ip::protocol::UDP)
             && !packet.is_cut
         {
             let whole = (ends.0, ends.1, packet.summary.protocol, packet.fragment_id);

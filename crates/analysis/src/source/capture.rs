@@ -58,9 +58,14 @@ pub struct Frame<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum Format {
-    Pcap { order: Order },
+    Pcap {
+        order: Order,
+    },
     /// Interfaces of the section begin here.
-    Pcapng { order: Order, first: usize },
+    Pcapng {
+        order: Order,
+        first: usize,
+    },
 }
 
 #[derive(Debug, Clone, Default)]
@@ -105,17 +110,11 @@ impl Capture {
     }
 
     fn new(path: &Path, octets: io::Result<Octets>) -> Result<Self, Damage> {
-        let refuse = |what: String| Damage {
-            path: path.to_owned(),
-            what,
-            frame: 0,
-            octet: 0,
-            is_packed: false,
-        };
+        let refuse =
+            |what: String| Damage { path: path.to_owned(), what, frame: 0, octet: 0, is_packed: false };
         let mut octets = octets.map_err(|error| refuse(format!("cannot be opened: {error}")))?;
         octets.want(PCAP_HEADER).map_err(|error| refuse(format!("cannot be read: {error}")))?;
-        let (format, interfaces) =
-            Self::format_of(octets.peek()).map_err(|what| refuse(what.to_owned()))?;
+        let (format, interfaces) = Self::format_of(octets.peek()).map_err(|what| refuse(what.to_owned()))?;
         if matches!(format, Format::Pcap { .. }) {
             octets.leave(PCAP_HEADER);
         }

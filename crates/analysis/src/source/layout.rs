@@ -69,7 +69,11 @@ impl Ticks {
     #[must_use]
     pub fn per_second_of(octet: u8) -> Option<u64> {
         let power = u32::from(octet & 0x7f);
-        if octet & 0x80 == 0 { 10_u64.checked_pow(power) } else { 1_u64.checked_shl(power).filter(|_| power < 64) }
+        if octet & 0x80 == 0 {
+            10_u64.checked_pow(power)
+        } else {
+            1_u64.checked_shl(power).filter(|_| power < 64)
+        }
     }
 
     /// Nanoseconds since the beginning of 1970.
