@@ -3,6 +3,8 @@
 //! The targets include this file, and so does a test of gannet-ops (`fuzz_entries`), which gives every entry some thousand
 //! generated inputs wherever tests run.
 
+use gannet_analysis::source::{Capture, Octets};
+use gannet_analysis::{Reading, Settings, view};
 use gannet_machine::frame::FramePool;
 use gannet_ops::connections::{Answers, Conversation};
 use gannet_ops::ctrl::{self, Control, Dialogue, Query};
@@ -35,6 +37,7 @@ pub const ALL: &[Entry] = &[
     ("abm", abm),
     ("adaptation", adaptation),
     ("bssgp", bssgp),
+    ("capture", capture),
     ("ctrl", ctrl),
     ("gmm", gmm),
     ("gsup", gsup),
@@ -51,6 +54,18 @@ pub const ALL: &[Entry] = &[
     ("sns", sns),
     ("v42bis", v42bis),
 ];
+
+/// A file of a capture, with everything in its frames: records end, and each has words.
+pub fn capture(octets: &[u8]) {
+    let octets = Octets::new(Box::new(std::io::Cursor::new(octets.to_vec())), false);
+    let Ok(capture) = Capture::from_octets(std::path::Path::new("fuzz"), octets) else { return };
+    let mut reading = Reading::new(vec![capture], Settings::default());
+    while let Some(seen) = reading.next() {
+        assert!(!view::words(&seen.what).is_empty());
+        assert!(seen.proof.frame <= reading.counts().frames);
+        assert!(usize::from(seen.place) < reading.places().len());
+    }
+}
 
 /// PDUs of the adaptation protocol, and their messages.
 pub fn adaptation(octets: &[u8]) {

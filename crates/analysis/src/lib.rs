@@ -10,6 +10,7 @@
 //! * [`tcp`], [`radio`]: what segments and blocks say, with the frames that prove it.
 //! * [`findings`]: the same in plain words.
 //! * [`export`]: the same for other programs.
+//! * [`view`]: what a person reads of it.
 
 pub mod decode;
 pub mod export;
@@ -22,5 +23,6 @@ pub mod record;
 pub mod series;
 pub mod source;
 pub mod tcp;
+pub mod view;
 
-pub use reading::{Reading, Settings};
+pub use reading::{Reading, Settings, clocks_of};

@@ -1,5 +1,5 @@
 //! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet edge`, `gannet ap`, `gannet core`, `gannet ms`, `gannet vty`,
-//! `gannet load`, `gannet lab`, `gannet demo`, `gannet demo-ms`, `gannet interop`.
+//! `gannet trace`, `gannet load`, `gannet lab`, `gannet demo`, `gannet demo-ms`, `gannet interop`.
 
 mod ap;
 mod bss;
@@ -24,6 +24,7 @@ mod node;
 #[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "the commands of the laboratory take numbers"))]
 mod numbers;
 mod sgsn;
+mod trace_command;
 mod vty_command;
 #[cfg(test)]
 mod words;
@@ -62,6 +63,9 @@ enum Command {
     Ms(ms::MsArguments),
     /// Run commands in a node's VTY and print their answers
     Vty(vty_command::VtyArguments),
+    /// What captures of any GPRS network say
+    #[command(subcommand)]
+    Trace(trace_command::TraceCommand),
     #[cfg(feature = "lab")]
     /// Base stations, mobiles and a GGSN that load any SGSN with traffic
     Load(Box<load_command::LoadArguments>),
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
         Command::Core(arguments) => core_command::run(arguments),
         Command::Ms(arguments) => ms::run(arguments),
         Command::Vty(arguments) => vty_command::run(&arguments),
+        Command::Trace(command) => trace_command::run(&command),
         #[cfg(feature = "lab")]
         Command::Load(arguments) => load_command::run(&arguments),
         #[cfg(feature = "lab")]

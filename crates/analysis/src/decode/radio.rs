@@ -28,7 +28,8 @@ pub fn tapped<'a>(header: &Header, frame: &'a [u8]) -> Tapped<'a> {
     let direction = if header.uplink { Direction::Up } else { Direction::Down };
     match header.payload {
         PayloadType::GbLlc => return Tapped::Llc(direction, frame),
-        PayloadType::Um => {}
+        // Some radios write a header alone where nobody sent.
+        PayloadType::Um if !frame.is_empty() => {}
         _ => return Tapped::Other,
     }
     let (contents, body) = match Channel::from_octet(header.sub_type) {

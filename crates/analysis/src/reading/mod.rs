@@ -2,6 +2,7 @@
 
 mod chain;
 
+use crate::join::clocks::{Ahead, Clocks};
 use crate::join::connections::Connection;
 use crate::join::mobiles::Mobiles;
 use crate::join::rlc;
@@ -185,4 +186,22 @@ impl Iterator for Reading {
         self.given = self.given.max(next.at);
         Some(next)
     }
+}
+
+/// Reads files once, as they are stamped, and says how far the clock of each is ahead of the first one's.
+///
+/// # Errors
+/// As [`Reading::open`].
+pub fn clocks_of<P: AsRef<Path>>(paths: &[P], settings: Settings) -> Result<Vec<Ahead>, Damage> {
+    let settings = Settings { clocks_ahead_ns: Vec::new(), ..settings };
+    let mut reading = Reading::open(paths, settings)?;
+    let mut clocks = Clocks::default();
+    while let Some(seen) = reading.next() {
+        if let Record::Packet(packet) = &seen.what
+            && let Some(place) = reading.places().get(usize::from(seen.place))
+        {
+            clocks.take(place.file, place.kind, seen.at.0, packet);
+        }
+    }
+    Ok(clocks.ahead(u16::try_from(paths.len()).unwrap_or(u16::MAX)))
 }

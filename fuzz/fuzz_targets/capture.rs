@@ -1,0 +1,8 @@
+//! Files of captures, and all layers in their frames.
+#![no_main]
+#![allow(dead_code, reason = "each target has one entry of many")]
+
+#[path = "../entries.rs"]
+mod entries;
+
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| entries::capture(octets));
