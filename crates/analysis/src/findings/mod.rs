@@ -9,7 +9,7 @@ use crate::pings::{Pings, Row};
 use crate::radio::Radio;
 use crate::radio::report::RadioReport;
 use crate::reading::Reading;
-use crate::record::{Proof, Record, Seen};
+use crate::record::{Kind, Proof, Record, Seen};
 use crate::series::{real, seconds};
 use crate::tcp::Tcp;
 use crate::tcp::between::{Between, Way};
@@ -78,7 +78,13 @@ impl Names {
         let ends = reading.connections().iter();
         let place = |place: &crate::reading::Place| {
             let name = place.name.clone().unwrap_or_else(|| format!("interface {}", place.interface));
-            format!("file {}, {name}", place.file)
+            let kind = match place.kind {
+                Kind::Radio => "radio",
+                Kind::Gb => "Gb",
+                Kind::Gn => "Gn",
+                Kind::Ip => "IP",
+            };
+            format!("{kind} (file {}, {name})", place.file)
         };
         Self {
             connections: ends.map(|ends| (ends.opener.to_string(), ends.other.to_string())).collect(),

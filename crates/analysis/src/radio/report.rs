@@ -213,11 +213,13 @@ impl Tbf {
         self.last_new.map_or(0, |(from, _)| self.last.0.0.saturating_sub(from.0))
     }
 
-    /// Bits of LL-PDUs by the second, from the first data block to the last new one; `None` where these are one.
+    /// Bits of LL-PDUs by the second, from the first data block to the last new one: `n` blocks stand at the ends of `n − 1` intervals.
+    /// `None` where there is one block.
     #[must_use]
     pub fn user_rate(&self) -> Option<f64> {
         let lasted = self.last_new?.0.0.saturating_sub(self.first_data?.0.0);
-        (lasted > 0).then(|| real(self.user_octets) * 8.0 / seconds(lasted))
+        let part = real(self.blocks.saturating_sub(1)) / real(self.blocks.max(1));
+        (lasted > 0).then(|| real(self.user_octets) * part * 8.0 / seconds(lasted))
     }
 
     /// Nanoseconds in which the window was full. A stall that nothing ended lasts to the last block.

@@ -7,7 +7,7 @@ use super::recovery::{Again, Recovery};
 use super::report::{Full, HalfReport, Mark, Outstanding, Retransmission, Segment, Silence, Spurious};
 use super::round_trip::{Clock, Estimator, Value};
 use crate::record::{Proof, Seen, Stamp, TcpSegment};
-use crate::series::{Series, Sums};
+use crate::series::{Series, Sums, real, seconds, whole};
 use std::collections::{BTreeMap, VecDeque};
 
 pub(super) const FIN: u8 = 0x01;
@@ -383,11 +383,17 @@ impl Half {
         }
     }
 
-    /// Octets below `start` that were not acknowledged one idle round trip after a time.
+    /// Octets below `start` that were not acknowledged one idle round trip after a time. Between two acknowledgements they are taken
+    /// to arrive evenly.
     fn left_after(&self, start: u64, from: Stamp, idle_ns: u64) -> Option<u64> {
-        let until = Stamp(from.0.saturating_add(idle_ns));
-        let earlier = self.advances.partition_point(|(at, _)| *at <= until).checked_sub(1)?;
-        self.advances.get(earlier).filter(|_| idle_ns > 0).map(|(_, una)| start.saturating_sub(*una))
+        let until = from.0.saturating_add(idle_ns);
+        let next = self.advances.partition_point(|(at, _)| at.0 <= until);
+        let (then, una) = *self.advances.get(next.checked_sub(1)?).filter(|_| idle_ns > 0)?;
+        let since = self.advances.get(next).map_or(0.0, |(at, later)| {
+            let part = seconds(until.saturating_sub(then.0)) / seconds(at.0.saturating_sub(then.0)).max(1e-9);
+            real(later.saturating_sub(una)) * part.clamp(0.0, 1.0)
+        });
+        Some(start.saturating_sub(una + whole(since)))
     }
 
     /// Ends: what losses say of the buffer is counted with the smallest round trip of the whole connection. `other_idle_ns` is that of
