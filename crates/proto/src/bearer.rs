@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | LL-PDUs | [`Request::Unitdata`] | [`Indication::Unitdata`] |
 //! | where the mobile is | [`Request::Reachable`] | [`Indication::Up`], [`Indication::Down`] |
-//! | the link | | [`Indication::Quality`], [`Indication::Mtu`] |
+//! | the link | | [`Indication::Quality`], [`Indication::Mtu`], [`Indication::Full`] |
 //! | paging | | [`Indication::PagingPs`], [`Indication::PagingCs`] |
 //! | suspension | [`Request::Suspend`], [`Request::Resume`] | [`Indication::Suspended`] |
 //!
@@ -114,6 +114,14 @@ pub enum Indication {
         mobile: u32,
         /// In octets.
         octets: u16,
+    },
+    /// As much of a mobile waits at the bearer as is of use: no more N-PDUs are to be made LL-PDUs until that is over. LL-PDUs that come all the
+    /// same are taken. A link that comes up has room.
+    Full {
+        /// Which mobile.
+        mobile: u32,
+        /// It has begun, or with `false` is over.
+        on: bool,
     },
     /// Paging for packet services in a cell.
     PagingPs {

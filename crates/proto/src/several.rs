@@ -42,6 +42,7 @@ struct Link {
     cell: Option<(u16, Instant)>,
     level_dbm: Option<i16>,
     mtu_octets: Option<u16>,
+    is_full: bool,
 }
 
 #[derive(Debug)]
@@ -174,6 +175,10 @@ impl Several {
                 let is_on = self.set(mobile, part, |link| link.mtu_octets = Some(octets));
                 is_on.then_some(indication)
             }
+            Indication::Full { mobile, on } => {
+                let is_on = self.set(mobile, part, |link| link.is_full = on);
+                is_on.then_some(indication)
+            }
             Indication::Unitdata(mut unitdata) => {
                 let cell = self.cell(Own { part, own: unitdata.cell });
                 cell.map(|cell| {
@@ -211,6 +216,7 @@ impl Several {
         let is_on = self.set(mobile, part, |link| {
             let since = link.cell.map_or(now, |(_, since)| since);
             link.cell = cell.map(|cell| (cell, since));
+            link.is_full = false;
         });
         match cell {
             // Another cell, or the same anew.
@@ -280,7 +286,8 @@ impl Several {
         out.push(Output::Indication(Indication::Up { mobile, cell }));
         let level = link.level_dbm.map(|level_dbm| Indication::Quality { mobile, level_dbm });
         let mtu = link.mtu_octets.map(|octets| Indication::Mtu { mobile, octets });
-        level.into_iter().chain(mtu).for_each(|told| out.push(Output::Indication(told)));
+        let full = Indication::Full { mobile, on: link.is_full };
+        level.into_iter().chain(mtu).chain([full]).for_each(|told| out.push(Output::Indication(told)));
     }
 
     /// Gives an order to the bearer with a link.

@@ -7,7 +7,7 @@
 //! traffic flow template wants it ([`Mobile::bearer_of_device`]).
 //!
 //! A device is left alone ([`MsEvent::DeviceHeld`]) while its contexts in acknowledged mode have as much unconfirmed as may be,
-//! while the mobile must not send, and while the bearer takes nothing: what waits, waits by flow in front of the node.
+//! while the mobile must not send, and while the bearer takes nothing or has as much of the mobile as is of use: what waits, waits by flow in front of the node.
 
 use super::links::{has_no_room, may_send};
 use super::mobile::Mobile;
@@ -56,7 +56,8 @@ impl Mobile {
     /// So much of a device waits for the network's confirmation that nothing more is to come, or the mobile must not send.
     fn is_to_be_left_alone(&self, device: Nsapi, is_short: bool) -> bool {
         let is_held = self.held_devices & bit(device) != 0;
-        has_no_room(self, is_held, is_short, |bearer| bearer.device == device) || !may_send(self)
+        let is_full = || has_no_room(self, is_held, is_short, |bearer| bearer.device == device);
+        self.link.is_full || !may_send(self) || is_full()
     }
 }
 

@@ -72,10 +72,15 @@ impl Ms {
         match indication {
             Indication::Unitdata(unitdata) => self.ll_pdu(cx, unitdata),
             Indication::Cell { cell, id } => self.learn_cell(cell, id),
-            Indication::Up { mobile, cell } => self.link_up(cx, mobile, cell),
+            Indication::Up { mobile, cell } => {
+                self.set_link(cx, mobile, |link| link.is_full = false);
+                self.link_up(cx, mobile, cell);
+                self.tell_room(mobile);
+            }
             Indication::Down { mobile } => {
                 self.set_link(cx, mobile, |link| *link = Link::default());
                 self.lose_cell(cx, mobile);
+                self.tell_room(mobile);
             }
             Indication::Quality { mobile, level_dbm } => {
                 self.set_link(cx, mobile, |link| link.level_dbm = Some(level_dbm));
@@ -87,6 +92,10 @@ impl Ms {
                     self.tell(MsEvent::LinkMtu { mobile, octets });
                     self.fit_to_link(cx, mobile);
                 }
+            }
+            Indication::Full { mobile, on } => {
+                self.set_link(cx, mobile, |link| link.is_full = on);
+                self.tell_room(mobile);
             }
             Indication::PagingPs { cell, identity } => self.paging(cx, cell, identity),
             Indication::PagingCs => cx.drop(Drop::MsPagingCs, None),

@@ -156,7 +156,7 @@ impl Ms {
         }
         let is_short = self.is_short_of_room();
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
-        let is_full = has_no_room(mobile, mobile.is_held_back, is_short, |_| true);
+        let is_full = mobile.link.is_full || has_no_room(mobile, mobile.is_held_back, is_short, |_| true);
         let on = is_full || !may_send(mobile) && has_acknowledged(mobile);
         if core::mem::replace(&mut mobile.is_held_back, on) != on {
             self.tell(MsEvent::HeldBack { mobile: index, on });

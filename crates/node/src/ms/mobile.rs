@@ -63,6 +63,8 @@ pub struct Link {
     pub level_dbm: Option<i16>,
     /// Octets of the longest LL-PDU that it carries.
     pub mtu_octets: Option<u16>,
+    /// As much of the mobile waits there as is of use.
+    pub is_full: bool,
 }
 
 impl Link {

@@ -10,7 +10,7 @@ use gannet_machine::time::Duration;
 use gannet_machine::{Input, Peer};
 use gannet_node::bss::radio::{RlcMacConfig, VirtualUmConfig};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
-use gannet_node::ms::{self, MsCommand};
+use gannet_node::ms::{self, MsCommand, MsEvent};
 use gannet_node::sgsn;
 use gannet_proto::adaptation::Medium;
 use gannet_proto::bearer::{Bearer, Order};
@@ -19,7 +19,7 @@ use gannet_proto::rlcmac::channel::Link;
 use gannet_proto::rlcmac::config::NetworkConfig;
 use gannet_proto::rlcmac::mobile::MobileConfig;
 use gannet_proto::several::{Part, Several};
-use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, Plmn, Rai};
+use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, Nsvci, Plmn, Rai};
 use gannet_wire::l3::ie::ReliabilityClass;
 use gannet_wire::rlcmac::coding::CodingScheme;
 
@@ -178,6 +178,63 @@ fn a_change_to_the_radio_and_back_loses_and_doubles_nothing_in_acknowledged_mode
     transfer.came_once_and_in_order("Ethernet and radio");
     assert_eq!(transfer.world.cell_of(crate::bearer_change::MOBILE), Some(choice().cells()[0]));
     assert_eq!(transfer.world.ms.machine.stats().links_ended, 0);
+}
+
+/// An upload that gives what the mobile takes, and a ping every two seconds that goes before it: how long each ping took, and the octets
+/// that came in all.
+fn pings_beside_an_upload(world: &mut World, address: Ipv4Addr, seconds: u64) -> (Vec<Duration>, usize) {
+    let (mut is_held, mut due, mut took, mut octets) = (false, None, Vec::new(), 0);
+    for ms in 0..seconds * 1000 {
+        for event in world.events.drain(..) {
+            if let MsEvent::HeldBack { mobile: 0, on } = event {
+                is_held = on;
+            }
+        }
+        if ms % 2000 == 1999 {
+            assert!(due.replace((world.now, false)).is_none(), "a ping has not come in two seconds");
+        }
+        let ping = due.as_mut().filter(|(_, is_sent)| !is_sent);
+        if !is_held && let Some((_, is_sent)) = ping {
+            *is_sent = true;
+            world.ms.datagram(ms::TUN, Peer::Slot(0), &packet(address, OUTSIDE, 84));
+        } else if !is_held {
+            world.ms.datagram(ms::TUN, Peer::Slot(0), &packet(address, OUTSIDE, 1400));
+        }
+        world.pass(1);
+        for came in core::mem::take(&mut world.from_ggsn) {
+            octets += came.len();
+            if came.len() == 84 {
+                took.extend(due.take().map(|(since, _)| world.now.since(since)));
+            }
+        }
+    }
+    (took, octets)
+}
+
+/// A mobile takes no more than the radio carries in some time: a packet of another flow and signalling do not wait for seconds of an
+/// upload, nothing is lost, and the radio is always in use.
+#[test]
+fn an_upload_over_the_radio_leaves_pings_and_signalling_their_way() {
+    let mut world = World::new(&choice());
+    world.cut(0, true);
+    world.pass(5000);
+    let address = world.activate_all()[0];
+    world.pass(20_000);
+    world.from_ggsn.clear();
+    let (took, octets) = pings_beside_an_upload(&mut world, address, 30);
+    assert_eq!(took.len(), 14, "{took:?}");
+    // Half a second of 2,600 octets, and what is left of one packet or behind it is one more.
+    assert!(took.iter().all(|took| *took < Duration::from_millis(1500)), "{took:?}");
+    assert!(octets > 30 * 2600 * 85 / 100, "{octets}");
+    let nsapi = Nsapi(5);
+    world.ms.inputs.push(Input::Command(MsCommand::Deactivate { mobile: 0, nsapi }));
+    world.pass(1000);
+    let is_it = |event: &MsEvent| matches!(event, MsEvent::Deactivated { mobile: 0, .. });
+    assert!(world.events.iter().any(is_it), "signalling does not wait for what was given before");
+    let radio = world.radio.as_ref().unwrap();
+    for drops in [world.ms.drops(), radio.bss.drops()] {
+        assert_eq!(drops.total(), 0, "{drops:?}");
+    }
 }
 
 /// What has no room in the queue of a mobile, and what a mobile that reaches nobody gives up.

@@ -75,6 +75,8 @@ pub struct RadioBearer {
     mobiles: u32,
     /// The TLLI of each mobile.
     tllis: Vec<Tlli>,
+    /// Mobiles of which it was told that they are full.
+    full: Vec<bool>,
     cells: Vec<Cell>,
     /// Places in `cells`, the preferred one first.
     preference: Vec<u16>,
@@ -94,6 +96,7 @@ impl RadioBearer {
             uplink: config.uplink,
             mobiles: config.mobiles,
             tllis: vec![Tlli::UNASSIGNED; config.mobiles as usize],
+            full: vec![false; config.mobiles as usize],
             cells: Vec::new(),
             preference: Vec::new(),
             serving: None,
@@ -177,6 +180,7 @@ impl RadioBearer {
         self.serving = Some(place);
         self.side.tune(arfcn, options);
         self.side.give_empty_blocks(self.empty_on);
+        self.full.fill(false);
         for mobile in 0..self.mobiles {
             out.push(Output::Indication(Indication::Up { mobile, cell: place }));
         }
@@ -247,6 +251,12 @@ impl RadioBearer {
             let tlli = self.tllis.get(came.mobile as usize).copied().unwrap_or(Tlli::UNASSIGNED);
             let unitdata = Unitdata { mobile: Some(came.mobile), cell, tlli, ll_pdu: came.frame };
             out.push(Output::Indication(Indication::Unitdata(unitdata)));
+        }
+        for (mobile, told) in (0..).zip(&mut self.full) {
+            let on = self.side.is_full(mobile);
+            if core::mem::replace(told, on) != on {
+                out.push(Output::Indication(Indication::Full { mobile, on }));
+            }
         }
     }
 

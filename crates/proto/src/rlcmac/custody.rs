@@ -29,6 +29,18 @@ pub struct LlPdu {
     pub frame: Frame,
 }
 
+/// GMM has SAPI 1, and SMS has 7 (04.64 clause 6.2.3 [44.064]).
+pub(super) fn is_signalling(ll_pdu: &[u8]) -> bool {
+    ll_pdu.first().is_some_and(|address| matches!(address & 0x0f, 1 | 7))
+}
+
+/// Puts one into its place of a queue: signalling stands before user data, each in its order.
+pub(super) fn enqueue(queue: &mut VecDeque<LlPdu>, pdu: LlPdu) {
+    let first = queue.iter().take_while(|waiting| is_signalling(&waiting.frame)).count();
+    let at = if is_signalling(&pdu.frame) { first } else { queue.len() };
+    queue.insert(at, pdu);
+}
+
 /// The UI DUMMY command of LLC with its filler (04.64 clause 6.4.2.2 [44.064]): a TBF without data goes on by it (44.060 clause
 /// 9.3.1a).
 pub const DUMMY_LL_PDU: [u8; 6] = [0x43, 0xc0, 0x01, 0x2b, 0x2b, 0x2b];

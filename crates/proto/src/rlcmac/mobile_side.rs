@@ -176,6 +176,12 @@ impl MobileSide {
         state.mac.request(there.unwrap_or_default(), pdu).map_err(|_| Drop::MsRadioFull)
     }
 
+    /// As much of a mobile waits as is of use.
+    #[must_use]
+    pub fn is_full(&self, mobile: u32) -> bool {
+        self.mobiles.get(mobile as usize).is_some_and(|mobile| mobile.mac.is_full())
+    }
+
     /// A mobile is elsewhere: its TBFs are over. Takes the LL-PDUs that it had to send and that are not acknowledged.
     pub fn leave(&mut self, mobile: u32, out: &mut dyn FnMut(Frame)) {
         let options = self.options;

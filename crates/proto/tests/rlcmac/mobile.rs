@@ -1,6 +1,7 @@
 //! The MAC of a mobile, procedure by procedure and timer by timer: the network's side is said by hand.
 
 mod broken;
+mod room;
 
 use crate::world::{octets, tlli};
 use gannet_machine::frame::FramePool;

@@ -9,16 +9,17 @@
 //! ```
 //!
 //! [`access`] is random access on the CCCH, [`uplink`] the uplink TBF with its contention resolution, [`downlink`] the downlink
-//! TBF, [`release`] PDCHs that go. This module has what they share: the queue, the timers, the blocks that polls have reserved.
+//! TBF, [`release`] PDCHs that go, [`room`] what waits and how much is enough. This module has what they share: the queue, the timers, the blocks that polls have reserved.
 
 mod access;
 mod downlink;
 mod release;
+mod room;
 mod uplink;
 
 use super::block::{DownBlock, UpBlock};
 use super::config::CellOptions;
-use super::custody::{Carried, Custody, Delivered, LlPdu};
+use super::custody::{Carried, Custody, Delivered, LlPdu, enqueue, is_signalling};
 use super::fates::Came;
 use super::multiframe::{BlockPeriod, frame_start};
 use super::paging::Drx;
@@ -32,6 +33,7 @@ use gannet_machine::time::{Duration, Instant};
 use gannet_machine::timers::Deadlines;
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::ie::RadioPriority;
+use gannet_wire::rlcmac::coding::CodingScheme;
 use gannet_wire::rlcmac::value::AckType;
 use std::collections::VecDeque;
 use uplink::UplinkTbf;
@@ -180,6 +182,8 @@ pub struct Mac {
     failures: u8,
     /// Uplink TBFs in a row that have broken before one LL-PDU was acknowledged.
     broken: u8,
+    /// What the uplink TBF may carry in a block period, or what the last one could.
+    octets_each_period: usize,
     is_suspended: bool,
     /// When it listens in packet idle mode; `None` for each block.
     drx: Option<Drx>,
@@ -210,6 +214,7 @@ impl Mac {
             deadlines: Deadlines::default(),
             failures: 0,
             broken: 0,
+            octets_each_period: CodingScheme::Cs1.data_octets(),
             is_suspended: false,
             drx: None,
             awake_until: Instant::ZERO,
@@ -341,7 +346,10 @@ impl Mac {
     pub fn take(&mut self, now: Instant, pdu: LlPdu) {
         self.assign_tlli(pdu.tlli);
         self.queued_octets += pdu.frame.len();
-        self.queue.push_back(pdu);
+        if is_signalling(&pdu.frame) {
+            self.recall_data();
+        }
+        enqueue(&mut self.queue, pdu);
         self.is_suspended = false;
         self.feed_uplink();
         self.seek_uplink(now);
@@ -555,10 +563,7 @@ impl Mac {
         self.ended.sender += *tbf.sender_counts();
         let (unsent, sent) = tbf.into_parts();
         self.lost.extend(sent);
-        for pdu in unsent.into_iter().rev() {
-            self.queued_octets += pdu.frame.len();
-            self.queue.push_front(pdu);
-        }
+        self.put_back(unsent);
     }
 
     /// What could not be sent in so many accesses or TBFs is given up.

@@ -28,7 +28,7 @@ pub(super) struct UplinkTbf {
     is_ending: bool,
     /// An LL-PDU of it is acknowledged.
     has_brought: bool,
-    sender: Sender<Carried>,
+    pub(super) sender: Sender<Carried>,
     pub(super) custody: Custody,
 }
 
@@ -103,7 +103,7 @@ impl Mac {
         if let Some(tbf) = &mut self.uplink {
             (tbf.tfi, tbf.usfs) = (tfi, usfs);
             tbf.sender.set_scheme(coding);
-            return;
+            return self.follow_rate(coding);
         }
         let [Some(tlli), _] = self.tllis else { return };
         let mut sender = Sender::new(mode(true), coding);
@@ -125,6 +125,7 @@ impl Mac {
             custody: Custody::apart(self.config.is_apart),
         });
         self.deadlines.set(MobileTimer::T3164, now + FIVE_SECONDS);
+        self.follow_rate(coding);
         self.feed_uplink();
     }
 
@@ -222,6 +223,7 @@ impl Mac {
         }
         self.failures = 0;
         self.deadlines.clear(MobileTimer::T3182);
+        self.octets_each_period = coding.data_octets() * tbf.slots().count_ones().max(1) as usize;
         if is_extended {
             self.deadlines.set(MobileTimer::T3184, now + FIVE_SECONDS);
         }

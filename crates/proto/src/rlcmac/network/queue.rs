@@ -3,7 +3,7 @@
 use super::drain::MobileDrain;
 use super::fair::Class;
 use super::{MARGIN, Pcu};
-use crate::rlcmac::custody::LlPdu;
+use crate::rlcmac::custody::{LlPdu, enqueue, is_signalling};
 use crate::rlcmac::multislot::MultislotClass;
 use crate::rlcmac::paging::Drx;
 use gannet_machine::time::Instant;
@@ -32,19 +32,7 @@ pub(super) struct Context {
     pub(super) drain: MobileDrain,
 }
 
-/// GMM has SAPI 1, and SMS has 7 (04.64 clause 6.2.3 [44.064]).
-pub(super) fn is_signalling(ll_pdu: &[u8]) -> bool {
-    ll_pdu.first().is_some_and(|address| matches!(address & 0x0f, 1 | 7))
-}
-
 impl Context {
-    /// Signalling stands before user data, each in its order.
-    fn add(&mut self, pdu: LlPdu) {
-        let first = self.queue.iter().take_while(|waiting| is_signalling(&waiting.frame)).count();
-        let at = if is_signalling(&pdu.frame) { first } else { self.queue.len() };
-        self.queue.insert(at, pdu);
-    }
-
     /// What the LL-PDU is worth that is next.
     pub(super) fn next_class(&self) -> Class {
         let is_first = self.queue.front().is_some_and(|pdu| is_signalling(&pdu.frame));
@@ -75,7 +63,7 @@ impl Pcu {
         let context = self.contexts.entry(mobile).or_default();
         let of_data = context.class.unwrap_or(class);
         context.class = Some(if is_signalling(&pdu.frame) { of_data } else { class });
-        context.add(pdu);
+        enqueue(&mut context.queue, pdu);
         if let Some(tbf) = context.down.and_then(|tfi| self.down.get_mut(usize::from(tfi))?.as_mut()) {
             tbf.account.set_class(context.next_class());
         }

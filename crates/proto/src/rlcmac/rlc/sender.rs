@@ -174,6 +174,12 @@ impl<P: LlPdu> Sender<P> {
         self.waiting
     }
 
+    /// LL-PDUs of which octets are in no block yet.
+    #[must_use]
+    pub fn waiting_pdus(&self) -> usize {
+        self.queue.len() - self.cut.min(self.queue.len())
+    }
+
     /// Blocks from the oldest that is not acknowledged to the newest that was sent: V(S) - V(A).
     #[must_use]
     pub fn outstanding(&self) -> usize {
