@@ -281,7 +281,11 @@ mod tests {
         // 150 packets at 120 us wait 18 ms.
         assert_eq!(keep_full(&mut queue, (gap, 150), Duration::from_secs(10)), 0);
         let mut queue = FqCodel::new(1000);
-        assert_eq!(keep_full(&mut queue, (gap, 500), Duration::from_millis(450)), 0, "not within an interval");
+        assert_eq!(
+            keep_full(&mut queue, (gap, 500), Duration::from_millis(450)),
+            0,
+            "not within an interval"
+        );
         let mut queue = FqCodel::new(1000);
         let first = keep_full(&mut queue, (gap, 500), Duration::from_secs(5));
         let mut queue = FqCodel::new(1000);
