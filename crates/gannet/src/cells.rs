@@ -11,7 +11,7 @@ use gannet_node::bss::calls::{CallPlan, Taken};
 use gannet_node::bss::radio::{ChannelConfig, RadioConfig, RlcMacConfig, VirtualUmConfig, Weights};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
 use gannet_ops::config::cells::{
-    CallsBy, Cells, CellsConfig, GbDialect, Pcu, PreemptionPolicy, Radio, ScriptedCalls, Sharing,
+    CallsBy, Cells, CellsConfig, ControlAck, GbDialect, Pcu, PreemptionPolicy, Radio, ScriptedCalls, Sharing,
 };
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
@@ -21,6 +21,8 @@ use gannet_proto::rlcmac::multislot::MultislotClass;
 use gannet_rt::{EventLoop, MachineId, Outside, UdpConfig};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, Rai};
 use gannet_wire::ns::IpElement;
+use gannet_wire::rlcmac::cell::AccessBurst;
+use gannet_wire::rlcmac::value::AckType;
 
 /// Octets for the sockets' buffers in the kernel.
 const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
@@ -226,6 +228,11 @@ fn rlcmac(radio: &Radio) -> Option<RlcMacConfig> {
         config.options.paging.layout = Layout::Combined;
     }
     config.options.t3192 = Duration::from_millis(pcu.t3192_ms.into());
+    (config.options.control_ack, config.options.access_burst) = match pcu.control_ack {
+        ControlAck::Block => (AckType::ControlBlock, AccessBurst::Bits8),
+        ControlAck::Bursts8 => (AckType::AccessBursts, AccessBurst::Bits8),
+        ControlAck::Bursts11 => (AckType::AccessBursts, AccessBurst::Bits11),
+    };
     Some(config)
 }
 

@@ -3,7 +3,7 @@
 use gannet_machine::time::Duration;
 use gannet_ops::config::Element;
 use gannet_ops::config::ReporterKind;
-use gannet_ops::config::cells::{CallsBy, PreemptionPolicy, Sharing};
+use gannet_ops::config::cells::{CallsBy, ControlAck, PreemptionPolicy, Sharing};
 use gannet_ops::config::ggsn::GgsnConfig;
 use gannet_ops::config::ms;
 use gannet_ops::config::sgsn::{GmmTimer, SgsnConfig};
@@ -378,14 +378,14 @@ ctrl
     let bss = "bss\n cells 100\n cells-per-nse 7\n mnc 012\n rac 3\n bvci-base 200\n imsi-base 262010000000042\n \
                gb-dialect ip-sns\n ip-sns endpoints 2\n ip-sns spare-endpoints 3\n combined-procedures\n no attach-rate\n no activate-on-attach\n qos precedence 1 delay 2 reliability 3 peak 4 mean 31\n \
                radio downlink 5000 uplink 2500\n flow-control ms bmax 600 rate 700\n \
-               radio rlcmac slots 5 cs 4 c-i 12\n radio rlcmac multislot-class 10\n radio rlcmac ccch combined\n radio rlcmac idle-poll 270\n \
+               radio rlcmac slots 5 cs 4 c-i 12\n radio rlcmac multislot-class 10\n radio rlcmac ccch combined\n radio rlcmac control-ack bursts-11\n radio rlcmac idle-poll 270\n \
                timer x2031 2000\n radio rlcmac calls at 1 for 2 slots 3\n radio rlcmac calls at 4 for 5 slots 8\n \
                preemption policy hold-for 63\n preemption access ignore\n preemption mobile hold\n";
     let bss = round_trip::<Bss>(bss);
     assert!(bss.gb.cells.mnc_three_digits && bss.fleet.mobiles.combined);
     let pcu = bss.gb.radio.pcu;
     assert_eq!((pcu.multislot_class, pcu.idle_ms, pcu.idle_poll_ms), (10, 2000, 270));
-    assert!(pcu.has_combined_ccch);
+    assert_eq!((pcu.has_combined_ccch, pcu.control_ack), (true, ControlAck::Bursts11));
     for (line, sharing) in [
         (
             "radio rlcmac calls periods 3 between 60 slots 8",

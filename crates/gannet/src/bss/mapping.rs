@@ -44,6 +44,8 @@ mod tests {
     use gannet_proto::auth::key::Key128;
     use gannet_proto::rlcmac::ccch::Layout;
     use gannet_wire::id::{Bvci, Nsei, Nsvci, Sapi};
+    use gannet_wire::rlcmac::cell::AccessBurst;
+    use gannet_wire::rlcmac::value::AckType;
 
     #[test]
     fn mobiles_have_the_ciphers_of_their_cards_or_those_that_are_said() {
@@ -80,6 +82,7 @@ mod tests {
                 idle_ms: 2000,
                 idle_poll_ms: 270,
                 has_combined_ccch: class == 8,
+                control_ack: if class == 8 { ops::ControlAck::Bursts11 } else { ops::ControlAck::Block },
                 ..ops::Pcu::default()
             };
             plan(&config).unwrap().cells.bss
@@ -93,6 +96,7 @@ mod tests {
         let layouts = [1, 8].map(|class| of(class).rlcmac.unwrap().options.paging.layout);
         assert_eq!(layouts, [Layout::Uncombined, options.paging.layout]);
         assert_eq!(options.paging.layout, Layout::Combined);
+        assert_eq!((options.control_ack, options.access_burst), (AckType::AccessBursts, AccessBurst::Bits11));
         assert_eq!((network.multislot_class.number(), mobile.multislot_class), (8, 8));
         assert_eq!(network.delayed_release, Duration::from_secs(2));
         assert_eq!(network.idle_poll, Duration::from_millis(270));

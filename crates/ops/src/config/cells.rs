@@ -12,7 +12,7 @@ mod pcu;
 mod sharing;
 
 pub(crate) use commands::{groups, install, write};
-pub use pcu::Pcu;
+pub use pcu::{ControlAck, Pcu};
 pub use sharing::{CallsBy, PreemptionPolicy, SCRIPT_MAX, ScriptedCalls, Sharing};
 
 use crate::config::Element;

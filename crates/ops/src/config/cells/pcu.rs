@@ -11,6 +11,8 @@ pub struct Pcu {
     pub multislot_class: u8,
     /// The CCCH shares its channel with SDCCHs (04.18 clause 10.5.2.11 [44.018], CCCH-CONF).
     pub has_combined_ccch: bool,
+    /// The form in which mobiles acknowledge control messages (44.060 clause 12.24, CONTROL_ACK_TYPE).
+    pub control_ack: ControlAck,
     /// How long a downlink TBF stays without data (44.060 clause 9.3.1a), in ms; 0 where it ends at once.
     pub idle_ms: u16,
     /// How often the mobile of such a TBF is polled, in ms.
@@ -25,11 +27,32 @@ pub struct Pcu {
     pub bucket_cs: u16,
 }
 
+/// PACKET CONTROL ACKNOWLEDGEMENT of the mobiles of a cell (44.060 clause 11.2.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ControlAck {
+    /// A control block.
+    Block,
+    /// Four access bursts of 8 bits.
+    Bursts8,
+    /// Four access bursts of 11 bits.
+    Bursts11,
+}
+
+impl ControlAck {
+    const WORDS: [(&str, Self); 3] =
+        [("block", Self::Block), ("bursts-8", Self::Bursts8), ("bursts-11", Self::Bursts11)];
+
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, form)| *form == self).map_or("block", |(word, _)| word)
+    }
+}
+
 impl Default for Pcu {
     fn default() -> Self {
         Self {
             multislot_class: 6,
             has_combined_ccch: false,
+            control_ack: ControlAck::Block,
             idle_ms: 0,
             idle_poll_ms: 200,
             t3192_ms: 500,
@@ -48,6 +71,9 @@ pub(super) fn write(pcu: &Pcu, text: &mut ConfigText) {
     }
     if pcu.has_combined_ccch {
         text.line(format_args!("radio rlcmac ccch combined"));
+    }
+    if pcu.control_ack != usual.control_ack {
+        text.line(format_args!("radio rlcmac control-ack {}", pcu.control_ack.word()));
     }
     if pcu.idle_poll_ms != usual.idle_poll_ms {
         text.line(format_args!("radio rlcmac idle-poll {}", pcu.idle_poll_ms));
@@ -90,6 +116,16 @@ fn install_tbfs<E: Element<Config: HasCells>>(grammar: &mut Grammar<E>, node: No
     );
     set(grammar, node, "radio rlcmac ccch (uncombined|combined)", &help, |edit| {
         edit.config.cells_mut().radio.pcu.has_combined_ccch = edit.args.text(0) == "combined";
+        Ok(())
+    });
+    let help = format!(
+        "{OF_RLCMAC}\nHow a mobile acknowledges a control message that polls it\nA control block; the default\n\
+         Four access bursts of 8 bits\nFour access bursts of 11 bits"
+    );
+    set(grammar, node, "radio rlcmac control-ack (block|bursts-8|bursts-11)", &help, |edit| {
+        let word = edit.args.text(0);
+        let form = ControlAck::WORDS.iter().find(|(name, _)| *name == word).map(|(_, form)| *form);
+        edit.config.cells_mut().radio.pcu.control_ack = form.unwrap_or(ControlAck::Block);
         Ok(())
     });
     let help = format!(
