@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-use gannet_analysis::record::{BlockContents, Direction, Fcs, Kind, LlPdu, Packet, Record, Seen};
+use gannet_analysis::record::{BlockContents, Direction, Fcs, Kind, LlPdu, Packet, Proof, Record, Seen};
+use gannet_analysis::view::journey;
+use gannet_analysis::view::rows::{Chooser, Who};
 use gannet_analysis::{Reading, Settings};
 use gannet_testkit::Need;
 use gannet_testkit::tshark::dissect_file;
@@ -17,6 +19,8 @@ fn main() -> ExitCode {
         ("the_phone_has_its_names", &[], names),
         ("blocks_become_ll_pdus_that_gb_has", &[], radio),
         ("blocks_are_what_tshark_says", &[Need::Tshark], blocks),
+        ("each_ping_has_its_way", &[], pings),
+        ("a_mobile_has_its_rows_of_all_layers", &[], rows),
     ])
 }
 
@@ -174,4 +178,61 @@ fn blocks() {
         }
     }
     assert_eq!(ours, theirs);
+}
+
+fn way(frame: u64) -> Vec<(Kind, u64, u64)> {
+    let mut reading = Reading::open(&[path(UM), path(CORE)], Settings::default()).unwrap();
+    let journey = journey::find(&mut reading, Proof { file: 1, frame }).unwrap();
+    assert!(journey.words().contains("echo re"));
+    let kind = |place: u16| reading.places()[usize::from(place)].kind;
+    journey.sightings.iter().map(|it| (kind(it.place), it.proof.frame, it.at.0)).collect()
+}
+
+fn pings() {
+    // Frames of the first ping on Gb and Gn, up and down, as Wireshark numbers them.
+    let [(Kind::Radio, _, um), (Kind::Gb, 41, gb), (Kind::Gn, 42, gn)] = way(41)[..] else { panic!() };
+    assert!(um <= gb);
+    assert_eq!(gn - gb, 79_458);
+    assert_eq!(way(42), way(41));
+    let [(Kind::Gn, 43, gn), (Kind::Gb, 44, gb), (Kind::Radio, _, um)] = way(44)[..] else { panic!() };
+    assert_eq!(gb - gn, 51_250);
+    // Octets for a line of 20 ms blocks.
+    assert!(um - gb > 10_000_000);
+    let (records, reading) = read(&[UM, CORE]);
+    let echoes = records.iter().filter_map(|seen| match &seen.what {
+        Record::Packet(packet) if packet.ip.is_some_and(|ip| ip.protocol == 1) => {
+            Some((packet.digest, seen.place))
+        }
+        _ => None,
+    });
+    let mut places: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (digest, place) in echoes {
+        places.entry(digest).or_default().push(reading.places()[usize::from(place)].kind);
+    }
+    assert_eq!(places.len(), 30);
+    for kinds in places.values_mut() {
+        kinds.sort_unstable();
+        assert_eq!(kinds[..], [Kind::Radio, Kind::Gb, Kind::Gn]);
+    }
+}
+
+fn rows() {
+    let (records, known) = read(&[UM, CORE]);
+    let (_, mobile) = known.mobiles().all().find(|(_, mobile)| mobile.imsi.is_some()).unwrap();
+    let names = [
+        mobile.imsi.unwrap().to_string(),
+        mobile.addresses[0].to_string(),
+        format!("{:08x}", mobile.tllis[0]),
+    ];
+    let chosen = names.map(|name| Who::named(&name, &known).unwrap());
+    assert!(chosen.iter().all(|who| *who == chosen[0]));
+    assert_eq!(Who::named("999999999999999", &known), None);
+    let mut chooser = Chooser::new(chosen[0], &known);
+    let mut layers: BTreeMap<_, usize> = BTreeMap::new();
+    for seen in records.iter().filter(|seen| chooser.takes(seen)) {
+        *layers.entry(seen.what.layer()).or_default() += 1;
+    }
+    // All of both files but signalling of no mobile: 15 pings each way on Um, and what the first 400 frames of the core have.
+    assert_eq!((layers["SNDCP"], layers["GMM/SM"], layers["TCP"], layers["GTP"]), (30 + 233, 22, 148, 2));
+    assert!(layers["RLC/MAC"] > 76);
 }

@@ -371,13 +371,13 @@ fn timeline(arguments: &TimelineArguments) -> Result<ExitCode, String> {
         None => Who::All,
         Some(name) => Who::named(name, &known).ok_or_else(|| format!("no mobile is called {name} there"))?,
     };
-    let mut reading = files.open(settings)?;
+    let reading = files.open(settings)?;
     let mut chooser = Chooser::new(who, &known);
     if !files.json {
         files.print_clocks(&clocks);
     }
     let mut start = None;
-    while let Some(seen) = reading.next() {
+    for seen in reading {
         let start = *start.get_or_insert(seen.at);
         if chooser.takes(&seen) {
             print_row(files, &known, &seen, start);
