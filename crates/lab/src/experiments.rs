@@ -337,6 +337,12 @@ pub const ALL: &[Experiment] = &[
         run: crate::preempt::run,
     },
     Experiment {
+        name: "preempt-kernel",
+        description: "the same download by the kernel's Reno, cubic and BBR in real time, 32 worlds at once",
+        purpose: "Shows what the TCP of this machine's kernel gets of a GPRS cell whose PDCHs calls take now and then: Reno with and without                   selective acknowledgements, cubic and BBR, beside the same study. SGSN, GGSN, base station and mobile run in one                   process and follow the clock; the hosts are network namespaces. Real time: 11 minutes with --quick, and otherwise                   twice the 40 minutes of a run. Needs root.",
+        run: crate::preempt::real::run,
+    },
+    Experiment {
         name: "preempt-erlang",
         description: "ten mobiles in a cell from which calls take PDCHs one by one, by offered calls",
         purpose: "Shows what nine downloads and a flow of real time get of a GPRS cell from which calls take PDCHs one by one, by the \

@@ -67,6 +67,12 @@ impl Accuracy {
         Some(Duration::from_micros(us as u64 + 1))
     }
 
+    /// The latest of all; `None` where no frame was sent.
+    #[must_use]
+    pub fn latest(&self) -> Option<Duration> {
+        (self.count > 0).then_some(self.latest)
+    }
+
     /// By which share sending frames that followed each other took longer than it should have, and over how much time that was
     /// measured; `None` where none did.
     #[must_use]
@@ -110,6 +116,7 @@ mod tests {
         let mut accuracy = Accuracy::default();
         assert_eq!(accuracy.quantile(0.5), None);
         assert_eq!(accuracy.rate_error(), None);
+        assert_eq!(accuracy.latest(), None);
         for number in 0..100_u64 {
             let due = Instant(number * 1_000_000);
             // Each is later than the one before by a microsecond: 0.1 %.
@@ -117,6 +124,7 @@ mod tests {
         }
         assert_eq!(accuracy.quantile(0.5), Some(Duration::from_micros(50)));
         assert_eq!(accuracy.quantile(0.99), Some(Duration::from_micros(99)));
+        assert_eq!(accuracy.latest(), Some(Duration::from_micros(99)));
         let (error, over) = accuracy.rate_error().unwrap();
         assert!((error - 0.001).abs() < 1e-9, "{error}");
         assert_eq!(over, Duration::from_millis(99));

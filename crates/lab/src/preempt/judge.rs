@@ -15,12 +15,12 @@ const AGAIN_POINTS: f64 = 3.0;
 /// Mean round trip, as a part of it.
 const RTT: f64 = 0.20;
 /// What `forward` gets of the time that calls leave.
-const FORWARD: f64 = 0.97;
+pub(super) const FORWARD: f64 = 0.97;
 /// Beyond the run without preemption, in per cent of all segments.
-const FORWARD_AGAIN_PERCENT: f64 = 0.2;
+pub(super) const FORWARD_AGAIN_PERCENT: f64 = 0.2;
 /// Two block periods.
-const TWO_BLOCKS_S: f64 = 0.040;
-const RECOVERY_S: f64 = 2.0;
+pub(super) const TWO_BLOCKS_S: f64 = 0.040;
+pub(super) const RECOVERY_S: f64 = 2.0;
 /// Segments that are "almost ten".
 const ALMOST_TEN: core::ops::RangeInclusive<f64> = 8.0..=10.0;
 /// "In most cases".

@@ -9,6 +9,7 @@
 //! | [`measured`] | all numbers of a run |
 //! | [`judge`] | claims |
 //! | [`others`] | what is no download |
+//! | [`real`] | experiment `preempt-kernel`: the kernel's TCP in real time |
 //! | [`erlang`] | experiment `preempt-erlang`: calls that take PDCHs one by one |
 //! | [`table`], [`figures`] | tables and figures |
 
@@ -19,6 +20,7 @@ pub mod measured;
 pub mod others;
 pub mod paper;
 pub mod place;
+pub mod real;
 pub mod run;
 pub mod table;
 #[cfg(test)]

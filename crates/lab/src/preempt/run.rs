@@ -94,7 +94,7 @@ pub fn hold_channels(world: &mut World, timeslots: u8) {
 }
 
 /// Drops of all nodes by name.
-fn drops(world: &World) -> BTreeMap<&'static str, u64> {
+pub(super) fn drops(world: &World) -> BTreeMap<&'static str, u64> {
     let mut all = BTreeMap::new();
     for (drop, count) in Node::ALL.iter().flat_map(|node| world.gprs.drops(*node).raised()) {
         *all.entry(drop.name()).or_default() += count;

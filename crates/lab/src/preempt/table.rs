@@ -19,7 +19,7 @@ pub fn tables(all: &[Measured]) -> Vec<String> {
     vec![runs(all), events(all)]
 }
 
-fn dash(value: f64, digits: usize) -> String {
+pub(super) fn dash(value: f64, digits: usize) -> String {
     if value.is_finite() { format!("{value:.digits$}") } else { "–".to_owned() }
 }
 
