@@ -8,6 +8,7 @@ use crate::rlcmac::multislot::MultislotClass;
 use crate::rlcmac::paging::Drx;
 use gannet_machine::time::Instant;
 use gannet_wire::id::Tlli;
+use gannet_wire::l3::ie::RadioPriority;
 use std::collections::VecDeque;
 
 /// A mobile with something to receive.
@@ -18,8 +19,8 @@ pub(super) struct Context {
     pub(super) queue: VecDeque<LlPdu>,
     /// Its multislot class, where it has said one.
     pub(super) multislot: Option<MultislotClass>,
-    /// What its LL-PDUs of user data are worth.
-    pub(super) class: Option<Class>,
+    /// What its LL-PDUs of user data are worth, by their priority.
+    classes: [Option<Class>; PRIORITIES],
     /// The TFI of its downlink TBF.
     pub(super) down: Option<u8>,
     /// Times that it was sought for nothing.
@@ -37,24 +38,46 @@ pub(super) fn is_signalling(ll_pdu: &[u8]) -> bool {
     ll_pdu.first().is_some_and(|address| matches!(address & 0x0f, 1 | 7))
 }
 
+/// SAPI of an LL-PDU (04.64 clause 6.2.3 [44.064]).
+fn sapi_of(ll_pdu: &[u8]) -> Option<u8> {
+    ll_pdu.first().map(|address| address & 0x0f)
+}
+
+/// Radio priorities 1 to 4.
+const PRIORITIES: usize = 4;
+
+/// The place of user data of a priority among all of it.
+fn place_of(priority: RadioPriority) -> usize {
+    usize::from(priority as u8).saturating_sub(1) % PRIORITIES
+}
+
 impl Context {
-    /// Signalling stands before user data, each in its order.
+    /// Signalling stands before user data, and user data by its priority; each in its order. None overtakes another of its SAPI: the
+    /// receiver takes a UI frame that lies more than 32 numbers behind for one far ahead (04.64 clause 8.4.2 [44.064]).
     fn add(&mut self, pdu: LlPdu) {
-        let first = self.queue.iter().take_while(|waiting| is_signalling(&waiting.frame)).count();
-        let at = if is_signalling(&pdu.frame) { first } else { self.queue.len() };
+        let rank = |pdu: &LlPdu| (!is_signalling(&pdu.frame)).then(|| place_of(pdu.priority));
+        let (own, sapi) = (rank(&pdu), sapi_of(&pdu.frame));
+        let of_sapi = self.queue.iter().rposition(|other| sapi_of(&other.frame) == sapi);
+        let first = of_sapi.map_or(0, |last| last + 1);
+        let worse = self.queue.iter().skip(first).position(|other| rank(other) > own);
+        let at = worse.map_or(self.queue.len(), |worse| first + worse);
         self.queue.insert(at, pdu);
     }
 
     /// What the LL-PDU is worth that is next.
     pub(super) fn next_class(&self) -> Class {
-        let is_first = self.queue.front().is_some_and(|pdu| is_signalling(&pdu.frame));
-        if is_first { Class::Signalling } else { self.class.unwrap_or(Class::Weighted(1)) }
+        let Some(first) = self.queue.front() else { return Class::Weighted(1) };
+        if is_signalling(&first.frame) {
+            return Class::Signalling;
+        }
+        self.classes.get(place_of(first.priority)).copied().flatten().unwrap_or(Class::Weighted(1))
     }
 }
 
 impl Pcu {
     /// Takes an LL-PDU for a mobile. Signalling of its SAPIs goes before user data that waits, and has the first class for as long as
-    /// that takes.
+    /// that takes. User data of a better priority goes before that of a worse one and of another SAPI; `class` is what user data of this
+    /// priority is worth against that of other mobiles.
     ///
     /// # Errors
     /// The LL-PDU, where it is new and the cell's queue has no room for it.
@@ -73,8 +96,11 @@ impl Pcu {
         self.waiting.1 += octets;
         self.learn(mobile, pdu.tlli);
         let context = self.contexts.entry(mobile).or_default();
-        let of_data = context.class.unwrap_or(class);
-        context.class = Some(if is_signalling(&pdu.frame) { of_data } else { class });
+        if !is_signalling(&pdu.frame)
+            && let Some(of_priority) = context.classes.get_mut(place_of(pdu.priority))
+        {
+            *of_priority = Some(class);
+        }
         context.add(pdu);
         if let Some(tbf) = context.down.and_then(|tfi| self.down.get_mut(usize::from(tfi))?.as_mut()) {
             tbf.account.set_class(context.next_class());
