@@ -81,6 +81,13 @@ impl<T> ByNsapi<T> {
         self.first.as_mut().map(|(_, value)| value).into_iter().chain(more.into_iter().flatten())
     }
 
+    /// True where there is one at most, which needs no look elsewhere.
+    #[must_use]
+    #[inline]
+    pub const fn is_single(&self) -> bool {
+        self.more.is_none()
+    }
+
     /// True where there is none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -190,8 +190,14 @@ impl World {
                 let sequence = u32::try_from(self.model.offered).unwrap();
                 let class = if signalling { CellClass::Signalling } else { CellClass::BestEffort };
                 let expires = now + Duration::from_millis(life_ms);
-                let pdu =
-                    Pdu { class, precedence: Precedence::Normal, expires, meta: Tag { ms, sequence }, frame };
+                let pdu = Pdu {
+                    class,
+                    precedence: Precedence::Normal,
+                    is_ahead: false,
+                    expires,
+                    meta: Tag { ms, sequence },
+                    frame,
+                };
                 let cell = self.model.cell_of[ms as usize];
                 self.control.enqueue(&mut self.around.context(), cell, Some(ms), pdu);
             }

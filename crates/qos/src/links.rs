@@ -92,6 +92,18 @@ impl Links {
         list.len += 1;
     }
 
+    /// Puts `at` behind `before`, which is in `list`.
+    pub fn insert_behind(&mut self, list: &mut List, before: u32, at: u32) {
+        let next = self.get(before).next;
+        if next == NIL {
+            return self.push_back(list, at);
+        }
+        self.set(at, |link| *link = Link { prev: before, next });
+        self.set(before, |link| link.next = at);
+        self.set(next, |link| link.prev = at);
+        list.len += 1;
+    }
+
     /// Takes `at`, which is in `list`, out of it.
     #[inline]
     pub fn remove(&mut self, list: &mut List, at: u32) {

@@ -94,7 +94,7 @@ impl World {
             let mut frame = self.spare.pop().unwrap_or_else(|| self.around.frames.alloc().unwrap());
             assert!(frame.set_len(OCTETS));
             let (class, precedence, meta) = (CellClass::BestEffort, Precedence::Normal, Meta([ms; 10]));
-            let pdu = Pdu { class, precedence, expires, meta, frame };
+            let pdu = Pdu { class, precedence, is_ahead: false, expires, meta, frame };
             let cx = &mut self.around.context();
             if !self.offered {
                 self.control.enqueue(cx, ms % CELLS, Some(ms), pdu);

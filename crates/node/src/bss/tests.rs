@@ -598,6 +598,7 @@ fn five_times_the_load_never_overruns_a_radio_whose_buckets_are_kept() {
             let pdu = Pdu {
                 class: CellClass::BestEffort,
                 precedence: Precedence::Normal,
+                is_ahead: false,
                 expires: Instant(u64::MAX),
                 meta: Meta(mobile),
                 frame,

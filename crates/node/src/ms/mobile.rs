@@ -12,7 +12,7 @@ use gannet_proto::sm::ms::{SmMsContexts, Wanted, WantedSecondary};
 use gannet_proto::sndcp::{Sndcp, SndcpNsapi};
 use gannet_proto::user_plane::Again;
 use gannet_wire::id::{Imei, Imsi, Nsapi, Sapi};
-use gannet_wire::l3::ie::{PacketFields, PdpAddress, RadioPriority};
+use gannet_wire::l3::ie::{PacketFields, PdpAddress, QosProfile, RadioPriority};
 use gannet_wire::llc::{N201_MAX, N201_MIN};
 
 /// NSAPIs 5 to 15.
@@ -215,6 +215,22 @@ impl Mobile {
         let of_sapi = self.bearers.iter().flatten().filter(|bearer| bearer.sndcp.sapi == sapi);
         let priorities = of_sapi.map(|bearer| bearer.priority);
         priorities.min_by_key(|priority| *priority as u8).unwrap_or(RadioPriority::Four)
+    }
+
+    /// The SAPI to ask for with an order: the usual one, or the first of user data that no order for another handling has. LL-PDUs of a
+    /// SAPI stay in order and have one radio priority (04.64 clause 7.2.3.1 [44.064]), so that none goes before another there.
+    #[must_use]
+    pub fn sapi_for(&self, usual: Sapi, nsapi: Nsapi, qos: &QosProfile) -> Sapi {
+        let others = (0..NSAPIS).filter(|place| Self::nsapi_at(*place) != nsapi);
+        let orders = others.filter_map(|place| self.orders.get(place)?.as_deref());
+        let used = orders.map(|order| match order {
+            Ordered::First(wanted) => (wanted.sapi, wanted.qos.handling()),
+            Ordered::Secondary(wanted) => (wanted.sapi, wanted.qos.handling()),
+        });
+        let used: Vec<_> = used.filter(|(_, handling)| *handling != qos.handling()).collect();
+        let is_free = |sapi: &Sapi| used.iter().all(|(other, _)| other != sapi);
+        let mut sapis = [usual, Sapi::DATA3, Sapi::DATA5, Sapi::DATA9, Sapi::DATA11].into_iter();
+        sapis.find(is_free).unwrap_or(usual)
     }
 
     /// The bearer of an NSAPI, to change it.

@@ -40,9 +40,11 @@ impl Ms {
         (qos, address): (Option<QosProfile>, Option<PdpAddress>),
     ) {
         let default = &self.config.pdp;
+        let qos = qos.unwrap_or(default.qos);
+        let mobile = self.mobiles.get(index as usize);
         let wanted = Wanted {
-            sapi: default.sapi,
-            qos: qos.unwrap_or(default.qos),
+            sapi: mobile.map_or(default.sapi, |mobile| mobile.sapi_for(default.sapi, nsapi, &qos)),
+            qos,
             address: address.unwrap_or(default.address),
             apn: apn.or_else(|| default.apn.clone()),
             pco: default.pco.clone(),

@@ -54,6 +54,8 @@ pub struct Bearer {
     pub class: CellClass,
     /// How late they are dropped.
     pub precedence: Precedence,
+    /// How soon they are served against the mobile's other contexts of the same class: [`l3::QosProfile::handling`].
+    pub handling: u8,
 }
 
 impl Bearer {
@@ -67,6 +69,7 @@ impl Bearer {
             allocation_retention: 0,
             class: CellClass::BestEffort,
             precedence: Precedence::Normal,
+            handling: l3::QosProfile::BEST_EFFORT.handling(),
         }
     }
 
@@ -75,6 +78,7 @@ impl Bearer {
     pub fn set_qos(&mut self, qos: &l3::QosProfile) {
         let treatment = Treatment::of(qos, self.allocation_retention);
         (self.class, self.precedence) = (treatment.class, treatment.precedence);
+        self.handling = qos.handling();
         self.protected = qos.reliability != l3::ReliabilityClass::FIVE;
         // 0 is best effort.
         let rate_bit_per_s =
@@ -230,6 +234,20 @@ impl Mobile {
     #[must_use]
     pub fn bearer(&self, nsapi: Nsapi) -> Option<&Bearer> {
         self.bearers.get(nsapi)
+    }
+
+    /// The context goes before others of best effort that its mobile has. It cannot where one of these has its SAPI: frames of a SAPI
+    /// stay in order (04.64 clause 8.4.2 [44.064]).
+    #[must_use]
+    #[inline]
+    pub fn goes_ahead(&self, bearer: &Bearer) -> bool {
+        if self.bearers.is_single() || bearer.class != CellClass::BestEffort {
+            return false;
+        }
+        let is_worse =
+            |other: &&Bearer| other.class == CellClass::BestEffort && other.handling > bearer.handling;
+        let mut worse = self.bearers.iter().map(|(_, other)| other).filter(is_worse).peekable();
+        worse.peek().is_some() && worse.all(|other| other.sndcp.sapi != bearer.sndcp.sapi)
     }
 
     /// The same, to change it.

@@ -33,7 +33,7 @@ struct Endpoint {
 }
 
 /// The first octet of what travels: another layout is another number.
-pub const LAYOUT: u8 = 21;
+pub const LAYOUT: u8 = 22;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Deserialize)]

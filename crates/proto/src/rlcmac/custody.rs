@@ -34,11 +34,29 @@ pub(super) fn is_signalling(ll_pdu: &[u8]) -> bool {
     ll_pdu.first().is_some_and(|address| matches!(address & 0x0f, 1 | 7))
 }
 
-/// Puts one into its place of a queue: signalling stands before user data, each in its order.
+/// SAPI of an LL-PDU (04.64 clause 6.2.3 [44.064]).
+fn sapi_of(ll_pdu: &[u8]) -> Option<u8> {
+    ll_pdu.first().map(|address| address & 0x0f)
+}
+
+/// Radio priorities 1 to 4.
+pub(super) const PRIORITIES: usize = 4;
+
+/// The place of user data of a priority among all of it.
+pub(super) fn place_of(priority: RadioPriority) -> usize {
+    usize::from(priority as u8).saturating_sub(1) % PRIORITIES
+}
+
+/// Puts one into its place of a queue: signalling stands before user data, and user data by its priority; each in its order. None
+/// overtakes another of its SAPI: the receiver takes a UI frame that lies more than 32 numbers behind for one far ahead (04.64 clause
+/// 8.4.2 [44.064]).
 pub(super) fn enqueue(queue: &mut VecDeque<LlPdu>, pdu: LlPdu) {
-    let first = queue.iter().take_while(|waiting| is_signalling(&waiting.frame)).count();
-    let at = if is_signalling(&pdu.frame) { first } else { queue.len() };
-    queue.insert(at, pdu);
+    let rank = |pdu: &LlPdu| (!is_signalling(&pdu.frame)).then(|| place_of(pdu.priority));
+    let (own, sapi) = (rank(&pdu), sapi_of(&pdu.frame));
+    let of_sapi = queue.iter().rposition(|other| sapi_of(&other.frame) == sapi);
+    let first = of_sapi.map_or(0, |last| last + 1);
+    let worse = queue.iter().skip(first).position(|other| rank(other) > own);
+    queue.insert(worse.map_or(queue.len(), |worse| first + worse), pdu);
 }
 
 /// The UI DUMMY command of LLC with its filler (04.64 clause 6.4.2.2 [44.064]): a TBF without data goes on by it (44.060 clause

@@ -9,10 +9,13 @@ use gannet_proto::rlcmac::air::Faults;
 use gannet_proto::rlcmac::ccch::Layout;
 use gannet_proto::rlcmac::channel::{Bursts, Capture, Link, Profile};
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig, Preempted, WithoutPdch};
+use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::mobile::MobileConfig;
+use gannet_proto::rlcmac::network::fair::Class;
 use gannet_proto::rlcmac::paging::{Page, PagingControl};
 use gannet_proto::rlcmac::tap::{Late, Scope, Tap};
 use gannet_wire::id::Imsi;
+use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::coding::CodingScheme;
 use std::collections::BTreeMap;
 
@@ -71,6 +74,35 @@ fn blocks_go_by_weight_and_signalling_first() {
     let before = world.told.len();
     world.pass(Duration::from_secs(1));
     assert!(world.told[before..].iter().any(|told| told.mobile == 2), "signalling does not wait");
+}
+
+/// Of one mobile, too, user data of a better priority does not wait behind that of a worse one, but for that of its own SAPI.
+#[test]
+fn of_one_mobile_the_better_priority_goes_first_and_no_sapi_is_disordered() {
+    let network = NetworkConfig::new(0b0001_0000, CodingScheme::Cs2);
+    let mut world = World::new(&Plan { mobiles: 1, network, ..Plan::default() });
+    let of_sapi = |name: u32, sapi: u8| {
+        let mut octets = octets(name, 500);
+        octets.insert(0, sapi);
+        octets
+    };
+    let put = |world: &mut World, priority, octets: &[u8]| {
+        let pdu = LlPdu { priority, ..world.pdu(0, octets) };
+        world.cell.pcu_mut().request(pdu, Class::Weighted(1), true).unwrap();
+        world.cell.touched(world.around.now, None, &world.mobiles);
+    };
+    let (low, high) = (RadioPriority::Four, RadioPriority::Two);
+    (0..20).for_each(|name| put(&mut world, low, &of_sapi(name, 3)));
+    put(&mut world, high, &of_sapi(100, 3));
+    put(&mut world, high, &of_sapi(101, 5));
+    put(&mut world, high, &of_sapi(102, 5));
+    world.settle();
+    let came: Vec<Vec<u8>> = world.arrived(Down).into_iter().map(|(_, octets)| octets).collect();
+    let place = |name: u32, sapi: u8| came.iter().position(|octets| *octets == of_sapi(name, sapi)).unwrap();
+    assert_eq!(came.len(), 23);
+    assert!(place(101, 5) <= 2 && place(102, 5) == place(101, 5) + 1, "it waits behind those begun at most");
+    let of_three = (0..20).chain([100]).map(|name| place(name, 3));
+    assert!(of_three.is_sorted(), "none overtakes another of its SAPI");
 }
 
 /// What cell, what mobiles, and what the channel loses.

@@ -96,7 +96,7 @@ impl Buckets {
         assert!(frame.set_len(octets));
         let (class, precedence) = (CellClass::BestEffort, Precedence::Normal);
         let expires = Instant(u64::MAX);
-        let pdu = Pdu { class, precedence, expires, meta: Meta(mobile), frame };
+        let pdu = Pdu { class, precedence, is_ahead: false, expires, meta: Meta(mobile), frame };
         self.control.enqueue(&mut self.around.context(), 0, Some(mobile), pdu);
     }
 

@@ -5,11 +5,16 @@
 //! it is dropped there: after it has waited for a leak rate it is out of the caches, and is paid for by all others. The BSS has
 //! what is in the mobile's bucket to send meanwhile.
 //!
+//! A context that goes before others of its mobile ([`Mobile::goes_ahead`]) does not wait with them: it is served until as many of its
+//! LL-PDUs as the high watermark has wait for the mobile's bucket. So none waits behind the others, and these have their part where it is
+//! never without.
+//!
 //! In acknowledged mode a context's N-PDUs wait, too, while as many as may be are not confirmed: of the context, or of all.
 
 use super::service::BATCH;
 use super::{Flows, flow_of, key_of};
 use crate::sgsn::contexts::ContextRef;
+use crate::sgsn::gb::Gb;
 use crate::sgsn::mobile::{Bearer, Mobile};
 use crate::sgsn::owner::Owner;
 use crate::sgsn::user_plane::Allowance;
@@ -77,13 +82,27 @@ fn waits_for_confirmation(config: &SgsnConfig, allowance: Allowance, mobile: &Mo
     })
 }
 
+/// Does the context go ahead of what its mobile's bucket keeps waiting? Not where enough of its own waits there.
+fn has_way(gb: &Gb, slot: Slot, mobile: &Mobile, bearer: &Bearer) -> bool {
+    let most = gb.flow.config().feedback.map_or(u32::MAX, |marks| marks.ms.high.pdus);
+    mobile.goes_ahead(bearer) && gb.flow.ahead(slot.index, bearer.class) < most
+}
+
 impl Sgsn {
     /// Brings a context's flow in line with its mobile's marks.
     pub(in crate::sgsn) fn set_blocked(&mut self, slot: Slot, nsapi: Nsapi) {
         let allowance = self.allowance();
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
         if let Some(bearer) = mobile.bearer(nsapi) {
-            flows.set_blocked(slot, bearer, waits_for_confirmation(&self.config, allowance, mobile, nsapi));
+            let waits = waits_for_confirmation(&self.config, allowance, mobile, nsapi);
+            flows.set_blocked(slot, bearer, waits, has_way(&self.gb, slot, mobile, bearer));
+        }
+    }
+
+    /// The same after an N-PDU was sent while the mobile's output queue is full: of a context that goes ahead there may be enough.
+    pub(super) fn block_where_ahead(&mut self, slot: Slot, nsapi: Nsapi) {
+        if self.flows.as_ref().is_some_and(|flows| flows.mark(slot) & FULL_BEST_EFFORT != 0) {
+            self.set_blocked(slot, nsapi);
         }
     }
 
@@ -103,7 +122,8 @@ impl Sgsn {
         let allowance = self.allowance();
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
         for (nsapi, bearer) in mobile.bearers() {
-            flows.set_blocked(slot, bearer, waits_for_confirmation(&self.config, allowance, mobile, nsapi));
+            let waits = waits_for_confirmation(&self.config, allowance, mobile, nsapi);
+            flows.set_blocked(slot, bearer, waits, has_way(&self.gb, slot, mobile, bearer));
         }
     }
 
@@ -344,10 +364,11 @@ impl Sgsn {
 }
 
 impl Flows {
-    /// Brings the flow of a bearer in line with its mobile's marks, and with the window of acknowledged mode.
-    fn set_blocked(&mut self, slot: Slot, bearer: &Bearer, is_full: bool) {
+    /// Brings the flow of a bearer in line with its mobile's marks, with the window of acknowledged mode, and with what goes ahead.
+    fn set_blocked(&mut self, slot: Slot, bearer: &Bearer, is_full: bool, has_way: bool) {
         let flow = flow_of(bearer.name);
-        if is_full || self.mark(slot) & (UNREACHABLE | full_mark(bearer.class)) != 0 {
+        let full = if has_way { 0 } else { full_mark(bearer.class) };
+        if is_full || self.mark(slot) & (UNREACHABLE | full) != 0 {
             self.queues.block(flow);
         } else {
             self.queues.unblock(flow);

@@ -72,6 +72,7 @@ impl Sgsn {
             return;
         }
         self.send_n_pdu(cx, mobile, nsapi, served.item);
+        self.block_where_ahead(mobile, nsapi);
     }
 
     /// Asks for what the next turns will touch, while others are served.

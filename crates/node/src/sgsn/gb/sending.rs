@@ -51,8 +51,17 @@ const SIGNALLING: QosProfile = QosProfile {
 /// LL-PDUs that go out between two looks at what has arrived.
 const SENT_AT_ONCE: u32 = 64;
 
-/// Its class and precedence.
-const FIRST: (CellClass, Precedence) = (CellClass::Signalling, Precedence::High);
+/// What an LL-PDU is worth against others of its cell and of its mobile.
+#[derive(Debug, Clone, Copy)]
+struct Worth {
+    class: CellClass,
+    precedence: Precedence,
+    /// It goes before those of its mobile and class that are not ahead.
+    is_ahead: bool,
+}
+
+/// That of signalling.
+const FIRST: Worth = Worth { class: CellClass::Signalling, precedence: Precedence::High, is_ahead: false };
 
 impl Sgsn {
     /// An LL-PDU of GMM, SM or LLC itself for a mobile.
@@ -87,7 +96,8 @@ impl Sgsn {
             return false;
         };
         let (imsi, bvc) = (mobile.imsi(), mobile.bvc());
-        let (class, precedence) = (bearer.class, bearer.precedence);
+        let worth =
+            Worth { class: bearer.class, precedence: bearer.precedence, is_ahead: mobile.goes_ahead(bearer) };
         let meta = Meta {
             slot: Some(slot),
             tlli: mobile.gmm.tlli(),
@@ -95,7 +105,7 @@ impl Sgsn {
             qos: QosProfile::from_octets(bearer.radio_qos),
             cipher,
         };
-        let Some((cell, pdu)) = self.pdu(cx, bvc, (class, precedence), meta, frame) else { return false };
+        let Some((cell, pdu)) = self.pdu(cx, bvc, worth, meta, frame) else { return false };
         match self.gb.flow.offer(cx, (cell, Some(slot.index)), pdu) {
             Offered::Passes(pdu) => self.batch_for_ciphering(cx, cell, pdu),
             Offered::Queued => {}
@@ -116,7 +126,7 @@ impl Sgsn {
         &self,
         cx: &mut Context<'_>,
         bvc: BvcAddress,
-        (class, precedence): (CellClass, Precedence),
+        Worth { class, precedence, is_ahead }: Worth,
         meta: Meta,
         mut frame: Frame,
     ) -> Option<(u32, Pdu<Meta>)> {
@@ -127,7 +137,7 @@ impl Sgsn {
         };
         let expires =
             self.config.pdu_lifetime.of(class).map_or(Instant(u64::MAX), |lifetime| cx.now + lifetime);
-        Some((cell, Pdu { class, precedence, expires, meta, frame }))
+        Some((cell, Pdu { class, precedence, is_ahead, expires, meta, frame }))
     }
 
     /// Sends all that conforms now, and asks to be woken when more will.

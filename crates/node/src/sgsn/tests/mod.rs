@@ -2,6 +2,7 @@
 
 mod about_mobiles;
 mod acknowledged;
+mod ahead;
 mod arriving;
 mod attach;
 mod bench;

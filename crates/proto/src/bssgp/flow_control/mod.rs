@@ -73,6 +73,8 @@ pub struct Pdu<T> {
     pub class: CellClass,
     /// How late it is dropped.
     pub precedence: Precedence,
+    /// It stands before those of its mobile and class that are not ahead.
+    pub is_ahead: bool,
     /// When its lifetime ends; `Instant(u64::MAX)` where it never does.
     pub expires: Instant,
     /// What its owner ties to it.
@@ -316,10 +318,7 @@ impl<T: PduMeta> FlowControl<T> {
             return Err(refuse(Drop::FlowMsQueueFull));
         }
         self.make_room(cx, cell, &pdu).map_err(refuse)?;
-        // It may have pushed out what its own mobile had queued.
-        let first = self.queue(at, class).list.is_empty();
-        self.push(cx.now, at, pdu);
-        if first {
+        if self.push(cx.now, at, pdu) {
             self.place(cx.now, at);
             self.stir(cell);
         }
@@ -341,6 +340,12 @@ impl<T: PduMeta> FlowControl<T> {
             state.asks = true;
             self.refresh(cx, at);
         }
+    }
+
+    /// How many PDUs of a mobile and a class are ahead of its others there.
+    #[must_use]
+    pub fn ahead(&self, ms: u32, class: CellClass) -> u32 {
+        self.find(ms).map_or(0, |at| self.ahead_of(at, class).0)
     }
 
     /// Deletes the backlog of a mobile (FLUSH-LL with deletion, detach) and says how much that was. Each PDU counts as

@@ -307,14 +307,30 @@ impl<T: PduMeta> FlowControl<T> {
         true
     }
 
-    /// Puts a PDU at the end of its queue.
-    pub(super) fn push(&mut self, now: Instant, at: u32, pdu: Pdu<T>) {
+    /// How many PDUs are ahead of the others in a queue, and the last of them.
+    pub(super) fn ahead_of(&self, at: u32, class: CellClass) -> (u32, Option<u32>) {
+        let (mut count, mut last, mut next) = (0, None, self.queue(at, class).list.first());
+        while let Some(node) = next.filter(|node| self.pdus.get(*node).is_some_and(|of| of.pdu.is_ahead)) {
+            (count, last, next) = (count + 1, Some(node), self.pdus.links.next(node));
+        }
+        (count, last)
+    }
+
+    /// Puts a PDU at the end of its queue, or behind those that are ahead as it is. True where it is the first.
+    pub(super) fn push(&mut self, now: Instant, at: u32, pdu: Pdu<T>) -> bool {
         let (class, rank, octets) = (pdu.class, Rank::of(pdu.class, pdu.precedence), pdu.frame.len());
         let stands = self.stands(at);
-        let Some(node) = self.pdus.add(Queued { pdu, since: now, owner: at }) else { return };
-        let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
-        let Some(cell) = self.cells.get_mut(ms.cell as usize) else { return };
-        self.pdus.links.push_back(&mut ms.queues[class].list, node);
+        let ahead = pdu.is_ahead.then(|| self.ahead_of(at, class).1);
+        let Some(node) = self.pdus.add(Queued { pdu, since: now, owner: at }) else { return false };
+        let Some(ms) = self.mobiles.get_mut(at as usize) else { return false };
+        let Some(cell) = self.cells.get_mut(ms.cell as usize) else { return false };
+        let list = &mut ms.queues[class].list;
+        match ahead {
+            None => self.pdus.links.push_back(list, node),
+            Some(None) => self.pdus.links.push_front(list, node),
+            Some(Some(last)) => self.pdus.links.insert_behind(list, last, node),
+        }
+        let is_first = list.first() == Some(node);
         if let Some(list) = cell.ranks.get_mut(rank.index()) {
             self.pdus.ranks.push_back(list, node);
         }
@@ -326,6 +342,7 @@ impl<T: PduMeta> FlowControl<T> {
             cell.standing[class] = cell.standing[class].plus(one);
         }
         self.grown(at, class);
+        is_first
     }
 
     /// Takes a PDU of a mobile's queue out.

@@ -3,11 +3,12 @@
 use super::drain::MobileDrain;
 use super::fair::Class;
 use super::{MARGIN, Pcu};
-use crate::rlcmac::custody::{LlPdu, enqueue, is_signalling};
+use crate::rlcmac::custody::{LlPdu, PRIORITIES, enqueue, is_signalling, place_of};
 use crate::rlcmac::multislot::MultislotClass;
 use crate::rlcmac::paging::Drx;
 use gannet_machine::time::Instant;
 use gannet_wire::id::Tlli;
+use gannet_wire::l3::ie::RadioPriority;
 use std::collections::VecDeque;
 
 /// A mobile with something to receive.
@@ -18,8 +19,8 @@ pub(super) struct Context {
     pub(super) queue: VecDeque<LlPdu>,
     /// Its multislot class, where it has said one.
     pub(super) multislot: Option<MultislotClass>,
-    /// What its LL-PDUs of user data are worth.
-    pub(super) class: Option<Class>,
+    /// What its LL-PDUs of user data are worth, by their priority.
+    classes: [Option<Class>; PRIORITIES],
     /// The TFI of its downlink TBF.
     pub(super) down: Option<u8>,
     /// Times in a row that it was sought for nothing, or its TBF has broken before one LL-PDU was acknowledged.
@@ -35,14 +36,18 @@ pub(super) struct Context {
 impl Context {
     /// What the LL-PDU is worth that is next.
     pub(super) fn next_class(&self) -> Class {
-        let is_first = self.queue.front().is_some_and(|pdu| is_signalling(&pdu.frame));
-        if is_first { Class::Signalling } else { self.class.unwrap_or(Class::Weighted(1)) }
+        let Some(first) = self.queue.front() else { return Class::Weighted(1) };
+        if is_signalling(&first.frame) {
+            return Class::Signalling;
+        }
+        self.classes.get(place_of(first.priority)).copied().flatten().unwrap_or(Class::Weighted(1))
     }
 }
 
 impl Pcu {
     /// Takes an LL-PDU for a mobile. Signalling of its SAPIs goes before user data that waits, and has the first class for as long as
-    /// that takes.
+    /// that takes. User data of a better priority goes before that of a worse one and of another SAPI; `class` is what user data of this
+    /// priority is worth against that of other mobiles.
     ///
     /// # Errors
     /// The LL-PDU, where it is new and the cell's queue has no room for it.
@@ -61,8 +66,11 @@ impl Pcu {
         self.waiting.1 += octets;
         self.learn(mobile, pdu.tlli);
         let context = self.contexts.entry(mobile).or_default();
-        let of_data = context.class.unwrap_or(class);
-        context.class = Some(if is_signalling(&pdu.frame) { of_data } else { class });
+        if !is_signalling(&pdu.frame)
+            && let Some(of_priority) = context.classes.get_mut(place_of(pdu.priority))
+        {
+            *of_priority = Some(class);
+        }
         enqueue(&mut context.queue, pdu);
         if let Some(tbf) = context.down.and_then(|tfi| self.down.get_mut(usize::from(tfi))?.as_mut()) {
             tbf.account.set_class(context.next_class());

@@ -286,6 +286,25 @@ impl QosProfile {
         r99: None,
     };
 
+    /// How soon its packets are to be served against others of the same subscriber (23.107 clauses 6.4.3.5 and 9.1.2.2): 0 of conversational
+    /// and streaming, 1 to 3 of interactive by its traffic handling priority, or by the delay class where R99 says nothing, and 4 of
+    /// background.
+    #[must_use]
+    pub const fn handling(&self) -> u8 {
+        let of_delay = match self.delay.0 {
+            class @ 1..=3 => class,
+            _ => 4,
+        };
+        let Some(r99) = &self.r99 else { return of_delay };
+        match (r99.traffic_class, r99.handling_priority) {
+            (TrafficClass::CONVERSATIONAL | TrafficClass::STREAMING, _) => 0,
+            (TrafficClass::INTERACTIVE, priority @ 1..=3) => priority,
+            (TrafficClass::INTERACTIVE, _) => 3,
+            (TrafficClass::BACKGROUND, _) => 4,
+            _ => of_delay,
+        }
+    }
+
     /// The profile in its storage form.
     #[must_use]
     pub fn pack(&self) -> PackedQos {
@@ -478,6 +497,22 @@ mod tests {
         assert_eq!(profile.r99.unwrap().mbr_up.kbps(), Some(64), "the code counts while it is not 254");
         assert_eq!(stored.r99.unwrap().mbr_up, BitRate::from_kbps(100_000));
         assert_eq!(profile.concrete().r99.unwrap().mbr_up, BitRate::from_kbps(100_000), "as what is granted");
+    }
+
+    #[test]
+    fn handling_is_by_traffic_class_or_by_delay_class() {
+        let of_delay = |class| QosProfile { delay: DelayClass(class), ..QosProfile::BEST_EFFORT }.handling();
+        assert_eq!([0, 1, 2, 3, 4].map(of_delay), [4, 1, 2, 3, 4]);
+        let octets = [0x23, 0x92, 0x1f, 0x91, 0x96, 0xfe, 0xfe, 0x74, 0xfa, 0xff, 0xff];
+        let whole = QosProfile::parse_value(&octets).unwrap();
+        let of = |traffic_class, handling_priority| {
+            let r99 = QosR99 { traffic_class, handling_priority, ..whole.r99.unwrap() };
+            QosProfile { r99: Some(r99), delay: DelayClass(2), ..whole }.handling()
+        };
+        assert_eq!([TrafficClass::CONVERSATIONAL, TrafficClass::STREAMING].map(|class| of(class, 1)), [0, 0]);
+        assert_eq!([0, 1, 2, 3].map(|priority| of(TrafficClass::INTERACTIVE, priority)), [3, 1, 2, 3]);
+        assert_eq!(of(TrafficClass::BACKGROUND, 1), 4);
+        assert_eq!(of(TrafficClass(0), 1), 2, "subscribed: by the delay class");
     }
 
     #[test]

@@ -27,6 +27,43 @@ fn a_mobile_and_a_cell_serve_signalling_then_real_time_then_best_effort() {
     assert_eq!(bench.drain(), (vec![5, 6, 7, 3, 4, 2, 1], None));
 }
 
+/// What is ahead goes before the others of its mobile, in its order; of other mobiles it takes no turn.
+#[test]
+fn what_is_ahead_goes_before_the_others_of_its_mobile() {
+    let mut bench = Bench::with(wide);
+    let ahead = |bench: &mut Bench, ms: u32, name: u32| {
+        let pdu = Pdu { is_ahead: true, ..bench.pdu(BestEffort, name, 10) };
+        assert!(bench.control.enqueue(&mut bench.around.context(), 0, Some(ms), pdu));
+    };
+    for name in 1..=3 {
+        assert!(bench.put(0, BestEffort, name, 10) && bench.put(1, BestEffort, 10 + name, 10));
+    }
+    assert_eq!(bench.control.ahead(0, BestEffort), 0);
+    ahead(&mut bench, 0, 4);
+    ahead(&mut bench, 0, 5);
+    assert!(bench.put(0, BestEffort, 6, 10) && bench.put(0, RealTime, 7, 10));
+    assert_eq!((bench.control.ahead(0, BestEffort), bench.control.ahead(1, BestEffort)), (2, 0));
+    assert_eq!(bench.drain().0, [7, 11, 4, 12, 5, 13, 1, 2, 3, 6]);
+    assert_eq!(bench.control.ahead(0, BestEffort), 0);
+}
+
+/// A mobile that waits until a long PDU conforms is looked at anew when a shorter one comes to stand before it.
+#[test]
+fn what_is_ahead_does_not_wait_until_those_behind_it_conform() {
+    let mut bench = Bench::with(|config| {
+        wide(config);
+        config.initial.default_ms = bucket(1000, 1000);
+        config.wait_quantum.delay_max = Duration::ZERO;
+    });
+    for name in 1..=2 {
+        assert!(bench.put(0, BestEffort, name, 1000));
+    }
+    assert_eq!(bench.drain(), (vec![1], Some(1000)), "125 octets in a second are 1000 bit/s");
+    let pdu = Pdu { is_ahead: true, ..bench.at(100).pdu(BestEffort, 3, 10) };
+    assert!(bench.control.enqueue(&mut bench.around.context(), 0, Some(0), pdu));
+    assert_eq!(bench.drain().0, [3]);
+}
+
 #[test]
 fn real_time_goes_first_within_its_share_and_beyond_it_where_nobody_else_would() {
     let mut bench = Bench::with(wide);

@@ -54,7 +54,8 @@ impl Bench {
     fn pdu(&mut self, class: CellClass, name: u32, octets: usize) -> Pdu<u32> {
         let mut frame = self.around.frames.alloc().unwrap();
         assert!(frame.set_len(octets));
-        Pdu { class, precedence: Precedence::Normal, expires: Instant(u64::MAX), meta: name, frame }
+        let expires = Instant(u64::MAX);
+        Pdu { class, precedence: Precedence::Normal, is_ahead: false, expires, meta: name, frame }
     }
     fn put_living(
         &mut self,

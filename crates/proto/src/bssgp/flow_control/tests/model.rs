@@ -253,7 +253,7 @@ impl World {
         self.queued.insert(self.offered, owned);
         let expires = self.around.now + Duration::from_millis(life_ms);
         let Owned { ms, cell, class, precedence } = owned;
-        let pdu = Pdu { class, precedence, expires, meta: Tag(self.offered), frame };
+        let pdu = Pdu { class, precedence, is_ahead: false, expires, meta: Tag(self.offered), frame };
         let cx = &mut self.around.context();
         if !offer {
             self.control.enqueue(cx, cell, Some(ms), pdu);
