@@ -31,6 +31,7 @@ pub mod ipa_stream;
 pub mod llc;
 pub mod ns;
 pub mod octet_queue;
+pub mod reselection;
 pub mod rlcmac;
 pub mod rule_book;
 pub mod several;

@@ -2,8 +2,8 @@
 //!
 //! [`coding`] has the four coding schemes of GPRS and their sizes, [`block`] RLC data blocks, downlink and uplink. [`downlink`], [`paging`] and
 //! [`uplink`] have the control messages, [`control`] the
-//! blocks that carry them, [`access`] the access bursts, [`ccch`] the messages of AGCH and PCH, [`bcch`] and [`cell`] what a
-//! cell broadcasts.
+//! blocks that carry them, [`access`] the access bursts, [`ccch`] the messages of AGCH and PCH, [`bcch`], [`cell`] and [`selection`] what
+//! a cell broadcasts.
 //!
 //! Messages are those of R97 and R99 for GPRS. What a later release adds at the end of a message is kept as bits
 //! ([`Later`]) and never made; a message for EGPRS is an error.
@@ -20,6 +20,7 @@ pub mod downlink;
 pub mod element;
 mod message;
 pub mod paging;
+pub mod selection;
 pub mod uplink;
 pub mod value;
 
