@@ -8,7 +8,6 @@ use crate::rlcmac::multislot::MultislotClass;
 use crate::rlcmac::paging::Drx;
 use gannet_machine::time::Instant;
 use gannet_wire::id::Tlli;
-use gannet_wire::l3::ie::RadioPriority;
 use std::collections::VecDeque;
 
 /// A mobile with something to receive.
