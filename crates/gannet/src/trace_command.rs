@@ -1,5 +1,7 @@
 //! `gannet trace`: what captures of any network say.
 
+mod analyze;
+
 use clap::{Args, Subcommand};
 use gannet_analysis::join::clocks::Ahead;
 use gannet_analysis::record::{Carrier, Direction, Proof, Record, Seen, Stamp};
@@ -21,6 +23,10 @@ pub enum TraceCommand {
     Journey(JourneyArguments),
     /// A row for each record of all layers, in the order of time
     Timeline(TimelineArguments),
+    /// What connections, pings and blocks of the radio say, each with the frames that prove it
+    Analyze(analyze::AnalyzeArguments),
+    /// Segments, blocks and findings as CSV, and plots of connections for xplot
+    Export(analyze::ExportArguments),
 }
 
 /// Which captures, and how they are read.
@@ -81,6 +87,8 @@ pub fn run(command: &TraceCommand) -> Result<ExitCode, String> {
         TraceCommand::Info(arguments) => info(&arguments.files),
         TraceCommand::Journey(arguments) => way(arguments),
         TraceCommand::Timeline(arguments) => timeline(arguments),
+        TraceCommand::Analyze(arguments) => analyze::analyze(arguments),
+        TraceCommand::Export(arguments) => analyze::export(arguments),
     }
 }
 
@@ -119,6 +127,16 @@ impl Files {
 
     fn open(&self, settings: Settings) -> Result<Reading, String> {
         Reading::open(&self.files, settings).map_err(|damage| damage.to_string())
+    }
+
+    /// Says what is damaged, for people; that is a failure.
+    fn ended(&self, reading: &Reading) -> ExitCode {
+        for damage in reading.damages() {
+            if !self.json {
+                gannet_rt::outln!("{damage}. What is before counts.");
+            }
+        }
+        if reading.damages().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
     fn name(&self, file: u16) -> String {
@@ -383,12 +401,7 @@ fn timeline(arguments: &TimelineArguments) -> Result<ExitCode, String> {
             print_row(files, &known, &seen, start);
         }
     }
-    for damage in known.damages() {
-        if !files.json {
-            gannet_rt::outln!("{damage}. What is before counts.");
-        }
-    }
-    Ok(if known.damages().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(files.ended(&known))
 }
 
 fn print_row(files: &Files, known: &Reading, seen: &Seen<Record>, start: Stamp) {

@@ -56,7 +56,7 @@ impl fmt::Display for Finding {
         write!(f, "{}: {}: {}", self.kind, self.of, self.text)?;
         for (place, proof) in self.proofs.iter().enumerate() {
             let before = if place == 0 { " [frames " } else { ", " };
-            write!(f, "{before}{}:{}", proof.file, proof.frame)?;
+            write!(f, "{before}{}:{}", proof.file + 1, proof.frame)?;
         }
         if self.proofs.is_empty() { Ok(()) } else { f.write_str("]") }
     }
@@ -84,7 +84,7 @@ impl Names {
                 Kind::Gn => "Gn",
                 Kind::Ip => "IP",
             };
-            format!("{kind} (file {}, {name})", place.file)
+            format!("{kind} (file {}, {name})", place.file + 1)
         };
         Self {
             connections: ends.map(|ends| (ends.opener.to_string(), ends.other.to_string())).collect(),
