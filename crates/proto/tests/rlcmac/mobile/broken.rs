@@ -19,7 +19,9 @@ impl Bench {
     /// An uplink TBF whose contention is resolved, and whose blocks up to `ssn` arrive, breaks with T3180.
     fn breaks(&mut self, ssn: u8) {
         self.one_phase();
-        (0..ssn).for_each(|_| drop(self.usf()));
+        for _ in 0..ssn {
+            self.usf();
+        }
         self.ack(ssn, false, Some(0), None);
         self.usf();
         let since = self.now;
