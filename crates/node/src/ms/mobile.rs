@@ -427,8 +427,7 @@ mod tests {
     fn frames_are_as_long_as_the_bearer_has_room_for() {
         let llc = LlcContext::new(LlcRole::Ms);
         let wanted = |mtu_octets, n201_u| {
-            let request =
-                Link { mtu_octets, level_dbm: None, is_full: false }.wanted(&llc, Sapi::DATA3, n201_u);
+            let request = Link { mtu_octets, ..Link::default() }.wanted(&llc, Sapi::DATA3, n201_u);
             request.map(|request| (request.n201_u, request.n201_i))
         };
         // Ethernet less the header of the adaptation protocol.

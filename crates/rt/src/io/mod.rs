@@ -378,6 +378,9 @@ impl Io {
             return;
         }
         (endpoint.held, endpoint.readable) = (on, false);
+        if on && let Kind::Tun(port) = &mut endpoint.kind {
+            port.is_enough();
+        }
         self.readable.retain(|other| *other != index);
         // Readiness was told while nobody listened.
         self.ready(index, true, false);

@@ -13,10 +13,41 @@ use gannet_machine::trace::{Category, Level, TraceSink};
 use gannet_qos::fq_codel::FqCodel;
 use gannet_trace::pcapng::{Direction, InterfaceId};
 
-/// Packets that wait for a node that takes nothing, and those that it is given at once when it does again: so few that the node can say
-/// in between that it is enough.
+/// Packets that wait for a node that takes nothing.
 const WAITING_MAX: usize = 1000;
-const PART: usize = 16;
+/// Packets that a node is given at once, at most: so few that it can say in between that it is enough.
+const PART_MAX: usize = 16;
+
+/// How many packets a node is given at once. Of a bearer where one packet takes a second it is one, of a fast one many: each part that is taken
+/// whole doubles it, and each time that the node has enough halves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    packets: usize,
+    /// The last one was given whole, and the node has not said that it is enough.
+    is_taken: bool,
+}
+
+impl Part {
+    const FIRST: Self = Self { packets: 1, is_taken: false };
+
+    /// The next one.
+    fn next(&mut self) -> usize {
+        if core::mem::take(&mut self.is_taken) {
+            self.packets = (2 * self.packets).min(PART_MAX);
+        }
+        self.packets
+    }
+
+    /// So many of it were there.
+    const fn given(&mut self, packets: usize) {
+        self.is_taken = packets >= self.packets;
+    }
+
+    /// The node has enough.
+    fn is_enough(&mut self) {
+        *self = Self { packets: (self.packets / 2).max(1), is_taken: false };
+    }
+}
 
 /// A device of the loop.
 pub(crate) struct TunPort {
@@ -27,11 +58,18 @@ pub(crate) struct TunPort {
     queue: Vec<Frame>,
     /// What has come while the node takes nothing. In the kernel it would wait in order of arrival, and a long queue with it.
     pub(super) waiting: FqCodel<Frame>,
+    part: Part,
 }
 
 impl TunPort {
     pub(super) const fn new(tun: Tun, peer: Peer, record: Option<InterfaceId>) -> Self {
-        Self { tun, peer, record, queue: Vec::new(), waiting: FqCodel::new(WAITING_MAX) }
+        let waiting = FqCodel::new(WAITING_MAX);
+        Self { tun, peer, record, queue: Vec::new(), waiting, part: Part::FIRST }
+    }
+
+    /// The node takes nothing from now on.
+    pub(super) fn is_enough(&mut self) {
+        self.part.is_enough();
     }
 }
 
@@ -57,10 +95,14 @@ impl Io {
         else {
             return more;
         };
-        for _ in 0..PART {
+        if port.waiting.is_empty() {
+            return more;
+        }
+        for given in 0..port.part.next() {
             let Some(frame) = port.waiting.take(now, |_| log.dropped(Drop::RtDeviceQueue, None)) else {
                 return more;
             };
+            port.part.given(given + 1);
             let origin = Origin::Peer(port.peer);
             arrivals.push_back(Arrival { machine: owner.machine, port: owner.port, origin, frame });
         }
@@ -74,14 +116,16 @@ impl Io {
         let Some(Some(Endpoint { owner, kind: Kind::Tun(port), held, .. })) = endpoints.get_mut(index) else {
             return false;
         };
-        let TunPort { tun, peer, record, waiting, .. } = port;
+        let TunPort { tun, peer, record, waiting, part, .. } = port;
+        // Of a node that has had enough of few the rest waits here.
+        let waits = *held || part.packets < PART_MAX;
         let mut count = 0;
         let leaves_enough = frames.free() > frames.capacity() / 4;
         let mut arrived = |frame: Frame, log: &mut LogSink| {
             if let (Some(recorder), Some(interface)) = (recorder.as_mut(), *record) {
                 recorder.ip(interface, at_ns, Direction::In, &frame);
             }
-            if *held || !waiting.is_empty() {
+            if waits || !waiting.is_empty() {
                 let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
                 let may_wait = leaves_enough || waiting.is_empty();
                 if !may_wait || waiting.offer(now, flow_hash(&frame), octets, frame).is_some() {
@@ -201,5 +245,44 @@ fn send_one(tun: &mut Tun, frame: &mut Frame, sent: impl FnOnce(&Frame), log: &m
                 log.line(Category::Main, Level::Info, format_args!("{name} took no packet: {error}"));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parts of a node that has enough with so many packets at once.
+    fn parts(node: usize, rounds: usize) -> Vec<usize> {
+        let (mut part, mut has) = (Part::FIRST, 0);
+        let mut given = || {
+            let packets = part.next();
+            part.given(packets);
+            has += packets;
+            if has >= node {
+                part.is_enough();
+                has = 0;
+            }
+            packets
+        };
+        (0..rounds).map(|_| given()).collect()
+    }
+
+    #[test]
+    fn a_node_is_given_as_many_at_once_as_it_takes() {
+        assert_eq!(parts(1, 5), [1; 5]);
+        assert_eq!(parts(usize::MAX, 7), [1, 2, 4, 8, 16, 16, 16]);
+        assert_eq!(parts(20, 12)[5..], [8, 16, 8, 16, 8, 16, 8]);
+        assert!(parts(3, 20)[2..].iter().all(|packets| *packets <= 2));
+    }
+
+    #[test]
+    fn less_than_a_part_says_nothing() {
+        let mut part = Part::FIRST;
+        for _ in 0..3 {
+            let packets = part.next();
+            part.given(packets - 1);
+        }
+        assert_eq!(part, Part::FIRST);
     }
 }
