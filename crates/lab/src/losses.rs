@@ -28,7 +28,7 @@ pub const fn place(drop: Drop) -> Place {
         D::RtReceiveMalformed | D::RtReceiveOverrun | D::RtReceiveTooLong | D::DemuxUnknownContext | D::DemuxStaleGeneration | D::DemuxBlocked
         | D::DemuxOverRate | D::DemuxQueueFull | D::DemuxBadIpChecksum | D::DemuxBadUdpChecksum
         | D::DemuxMalformed | D::DemuxRingFull | D::DemuxFillEmpty | D::FlowQueueFull
-        | D::FlowQueueCellFull | D::FlowQueueNodeFull | D::FlowQueueContextGone | D::FlowQueuePushedOut
+        | D::FlowQueueCellFull | D::FlowQueueNodeFull | D::FlowQueueContextGone | D::SgsnLeftBehind | D::FlowQueuePushedOut
         | D::GtpUnknownTeid | D::GtpForeignUser => Place::Unread,
         D::UplinkQueueFull | D::UplinkQueueCellFull | D::UplinkQueueNodeFull | D::UplinkQueueMobileGone
         | D::UplinkQueuePushedOut => Place::UplinkQueue,

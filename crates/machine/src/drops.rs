@@ -308,6 +308,7 @@ drops! {
     SgsnRadioStatus: "sgsn_radio_status", "08.18 clause 7.3", "a BSS reported trouble with a mobile on the radio interface";
     SgsnDiscardedByBss: "sgsn_discarded_by_bss", "08.18 clause 8.3", "a BSS discarded an LL-PDU";
     SgsnDeletedByBss: "sgsn_deleted_by_bss", "08.18 clause 8.1", "a BSS deleted the LL-PDUs of a mobile that has left its cell";
+    SgsnLeftBehind: "sgsn_left_behind", "configuration", "an N-PDU waited for a mobile that has left its cell, and such are discarded";
     SgsnFlushUnanswered: "sgsn_flush_unanswered", "08.18 clause 8.1", "a BSS did not answer FLUSH-LL in time";
     SgsnFlushUnexpected: "sgsn_flush_unexpected", "08.18 clause 8.1", "a FLUSH-LL-ACK fits no FLUSH-LL that is outstanding";
     HeldFull: "held_full", "configuration", "no more N-PDUs are held for a mobile that is paged";

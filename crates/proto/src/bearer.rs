@@ -7,7 +7,7 @@
 //! | | request of the mobile | indication to the mobile |
 //! |---|---|---|
 //! | LL-PDUs | [`Request::Unitdata`] | [`Indication::Unitdata`] |
-//! | where the mobile is | [`Request::Reachable`] | [`Indication::Up`], [`Indication::Down`] |
+//! | where the mobile is | [`Request::Reachable`], [`Request::Away`] | [`Indication::Up`], [`Indication::Down`] |
 //! | the link | | [`Indication::Quality`], [`Indication::Mtu`], [`Indication::Full`] |
 //! | paging | | [`Indication::PagingPs`], [`Indication::PagingCs`] |
 //! | suspension | [`Request::Suspend`], [`Request::Resume`] | [`Indication::Suspended`] |
@@ -44,6 +44,9 @@ pub enum Request {
     Unitdata(Frame),
     /// The mobile is in this cell now and can be reached by this TLLI. The SGSN does not see it.
     Reachable,
+    /// The mobile leaves the air of its cell, on its way to another: it hears nothing until it is reachable again. The SGSN does not
+    /// see it. A bearer that itself says where its mobiles are does nothing.
+    Away,
     /// GPRS SUSPENSION REQUEST (04.18 clause 9.1.13b).
     Suspend(Rai),
     /// GPRS is resumed (03.60 clause 16.2.1.1.2).

@@ -46,10 +46,12 @@ pub enum UmKind {
     SuspendAck,
     /// Uplink: the mobile is in this cell now and can be reached by this TLLI; nothing behind. Not seen by the SGSN.
     CampOn,
+    /// Uplink: the mobile leaves the air of this cell, and hears nothing until it camps again; nothing behind.
+    Away,
 }
 
 impl UmKind {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::LlPdu,
         Self::PagingPs,
         Self::PagingCs,
@@ -57,6 +59,7 @@ impl UmKind {
         Self::Resume,
         Self::SuspendAck,
         Self::CampOn,
+        Self::Away,
     ];
 
     const fn octet(self) -> u8 {
@@ -68,6 +71,7 @@ impl UmKind {
             Self::Resume => 4,
             Self::SuspendAck => 5,
             Self::CampOn => 6,
+            Self::Away => 7,
         }
     }
 }
@@ -167,6 +171,7 @@ impl Bearer for UmBearer {
         let (kind, mut frame) = match request {
             Request::Unitdata(frame) => (UmKind::LlPdu, frame),
             Request::Reachable => (UmKind::CampOn, copy_of(&[])?),
+            Request::Away => (UmKind::Away, copy_of(&[])?),
             Request::Suspend(rai) => (UmKind::Suspend, copy_of(&rai.to_octets())?),
             Request::Resume { rai, reference } => {
                 let mut octets = [reference; Rai::LEN + 1];
@@ -224,7 +229,7 @@ impl UmBearer {
                 Ok(Indication::Suspended { mobile, reference })
             }
             // These go the other way.
-            UmKind::Suspend | UmKind::Resume | UmKind::CampOn => Err(malformed),
+            UmKind::Suspend | UmKind::Resume | UmKind::CampOn | UmKind::Away => Err(malformed),
         }
     }
 }
@@ -241,7 +246,7 @@ mod tests {
                 assert_eq!(UmHeader::parse(&header.emit()), Ok(header));
             }
         }
-        assert!(UmHeader::parse(&[7, 0, 0, 0, 0, 0, 0, 0]).is_err());
+        assert!(UmHeader::parse(&[8, 0, 0, 0, 0, 0, 0, 0]).is_err());
         assert!((0..HEADER_LEN).all(|n| UmHeader::parse(&[0; HEADER_LEN][..n]).is_err()));
     }
 

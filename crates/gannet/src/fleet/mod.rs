@@ -130,6 +130,12 @@ fn sentence(event: &MsEvent) -> Option<(u32, Category, Level, String)> {
             let text = format!("acknowledged mode of NSAPI {nsapi} has ended: {cause}");
             (*mobile, Category::Llc, Level::Notice, text)
         }
+        MsEvent::Leaving { mobile, to, reason } => {
+            (*mobile, Category::Um, Level::Info, format!("goes to cell {to}: {reason}"))
+        }
+        MsEvent::Camped { mobile, cell } => {
+            (*mobile, Category::Um, Level::Info, format!("is in cell {cell}"))
+        }
         MsEvent::NPdu { .. }
         | MsEvent::HeldBack { .. }
         | MsEvent::LinkMtu { .. }

@@ -9,7 +9,7 @@ use super::{Plan, service};
 use core::net::{IpAddr, SocketAddr};
 use gannet_machine::time::Duration;
 use gannet_node::sgsn::subscribers::SubscriberConfig;
-use gannet_node::sgsn::{ApnRoute, CellChange, GgsnPeer, PduLifetimes, SgsnConfig};
+use gannet_node::sgsn::{ApnRoute, CellChange, GgsnPeer, LeftBehind, PduLifetimes, SgsnConfig};
 use gannet_ops::config::BusyPoll;
 use gannet_ops::config::gtp::ECHO_INTERVAL_S;
 use gannet_ops::config::sgsn::{self as ops, GmmTimer};
@@ -80,7 +80,8 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         unconfirmed_octets_max: config.limits.unconfirmed_octets as usize,
         pdu_lifetime: pdu_lifetimes(&config.bssgp),
         cell_change: CellChange {
-            moves: config.bssgp.cell_change.moves,
+            left_behind: left_behind(config.bssgp.cell_change.left_behind),
+            flushes_new_cell: false,
             flush_timeout: Duration::from_millis(config.bssgp.cell_change.flush_timeout_ms.into()),
             reselection_timeout: seconds(config.bssgp.cell_change.reselection_timeout_s.into()),
         },
@@ -285,6 +286,14 @@ fn flow(config: &ops::SgsnConfig) -> flow_control::Config {
             ..defaults.rest_quantum
         },
         ..defaults
+    }
+}
+
+const fn left_behind(chosen: ops::LeftBehind) -> LeftBehind {
+    match chosen {
+        ops::LeftBehind::Move => LeftBehind::Move,
+        ops::LeftBehind::Delete => LeftBehind::Delete,
+        ops::LeftBehind::Discard => LeftBehind::Discard,
     }
 }
 

@@ -346,6 +346,10 @@ impl Radio for Probed {
         self.0.borrow_mut().radio.set_suspended(now, mobile, on);
     }
 
+    fn tune_away(&mut self, now: Instant, mobile: u32, on: bool) -> bool {
+        self.0.borrow_mut().radio.tune_away(now, mobile, on)
+    }
+
     fn hold_channels(&mut self, now: Instant, cell: u32, timeslots: u8) -> bool {
         self.0.borrow_mut().radio.hold_channels(now, cell, timeslots)
     }

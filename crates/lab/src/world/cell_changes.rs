@@ -10,7 +10,7 @@ use gannet_machine::time::Duration;
 use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{ApnConfig, GgsnConfig};
 use gannet_node::ms::{MsCommand, MsConfig, MsEvent, NPduDelivery};
-use gannet_node::sgsn::{GgsnPeer, SgsnConfig};
+use gannet_node::sgsn::{GgsnPeer, LeftBehind, SgsnConfig};
 use gannet_sim::gprs::{GGSN_GN, GprsWorld, Happening, Node, SGSN_GB, SGSN_GN, WorldConfig};
 use gannet_sim::link::LinkProfile;
 use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, Nsvci, Plmn, Rai};
@@ -254,7 +254,7 @@ fn ten_changes_inside_a_routing_area_lose_nothing() {
 #[test]
 fn a_bss_that_deletes_says_what_is_lost() {
     for seed in 1..=4 {
-        let mut bed = Bed::new(seed, |config| config.cell_change.moves = false);
+        let mut bed = Bed::new(seed, |config| config.cell_change.left_behind = LeftBehind::Delete);
         bed.change_inside();
         let lost = bed.lost();
         bed.assert_order();

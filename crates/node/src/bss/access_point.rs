@@ -212,7 +212,7 @@ impl ApNode {
                 self.ap.page(cx, cell, kind == UmKind::PagingCs, identity, &mut self.said);
                 Ok(())
             }
-            UmKind::Suspend | UmKind::Resume | UmKind::CampOn => Err(Drop::UmMalformed),
+            UmKind::Suspend | UmKind::Resume | UmKind::CampOn | UmKind::Away => Err(Drop::UmMalformed),
         }
     }
 }

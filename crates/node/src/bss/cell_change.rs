@@ -56,6 +56,39 @@ impl Bss {
         self.arm_cell(cx, cell);
     }
 
+    /// A mobile has left the air of its cell, on its way to another. The cell does not know of it: on a radio with RLC/MAC it goes on
+    /// with what it has for the mobile, in vain. On another radio the LL-PDUs wait.
+    pub(super) fn tuned_away(&mut self, cx: &mut Context<'_>, mobile: u32, cell: u32) {
+        let is_of_radio = self.radio.tune_away(cx.now, mobile, true);
+        self.tuned_away.insert(mobile, is_of_radio);
+        if !is_of_radio {
+            let mut waiting = Vec::new();
+            self.radio.take_waiting(cx.now, cell, Way::Downlink, Some(mobile), &mut |pdu| waiting.push(pdu));
+            waiting.into_iter().for_each(|pdu| self.wait_for(cx, cell, pdu));
+        }
+        self.arm_cell(cx, cell);
+    }
+
+    /// A mobile that was on its way is heard.
+    pub(super) fn tuned_in(&mut self, cx: &mut Context<'_>, mobile: u32, cell: u32) {
+        match self.tuned_away.remove(&mobile) {
+            None => return,
+            Some(true) => {
+                self.radio.tune_away(cx.now, mobile, false);
+            }
+            Some(false) => {}
+        }
+        for pdu in self.away.take(mobile, cell) {
+            self.transmit_moved(cx, cell, pdu);
+        }
+        self.arm_cell(cx, cell);
+    }
+
+    /// Whether LL-PDUs for a mobile go to the radio of a cell, and not to those that wait for it.
+    pub(super) fn is_on_air(&self, mobile: u32, cell: u32) -> bool {
+        self.mobiles.cell_of(mobile) == Some(cell) && self.tuned_away.get(&mobile) != Some(&false)
+    }
+
     /// An LL-PDU for a mobile that is elsewhere.
     pub(super) fn wait_for(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pending) {
         let octets_max = self.cells.get(cell as usize).map_or(0, |cell| cell.config.downlink.queue_octets);

@@ -132,7 +132,7 @@ impl Bss {
             cx.drop_of(Drop::BssUnknownMobile, header.imsi);
             return self.contact_lost(cx, cell, header.tlli, frame.len() as u64);
         };
-        let is_here = self.mobiles.cell_of(mobile) == Some(cell);
+        let is_here = self.is_on_air(mobile, cell);
         if is_here && header.old_tlli.is_some() {
             self.mobiles.heard(mobile, cell, header.tlli);
         }

@@ -51,6 +51,7 @@ use gannet_wire::id::Nsei;
 use gannet_wire::ns::IpElement;
 use mobiles::Mobiles;
 use radio::{Amount, Channels, EmulatedRadio, Radio, RadioConfig, RlcMacRadio, VirtualUm, Way};
+use std::collections::BTreeMap;
 
 /// The emulated radio; a mobile is `Peer::Slot`.
 pub const UM: Port = Port(0);
@@ -301,6 +302,8 @@ pub struct Bss {
     /// The air of the cells is looked at.
     is_observed: bool,
     away: Away,
+    /// Mobiles on their way to another cell; `true` where the radio knows of it.
+    tuned_away: BTreeMap<u32, bool>,
     outputs: Batch<Output<Event>>,
     ns_outputs: Batch<NsOutput>,
     bvc_outputs: Batch<BvcOutput>,
@@ -347,6 +350,7 @@ impl Bss {
             radio,
             is_observed: false,
             away: Away::new(config.pdus_max, config.away_lifetime),
+            tuned_away: BTreeMap::new(),
             ns: NsEntity::new(config.ns.clone()),
             bvcs,
             outputs: Batch::with_capacity(64),

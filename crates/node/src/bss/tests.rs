@@ -18,6 +18,7 @@ use gannet_wire::bssgp::{DlUnitdata, Message, PduType, QosProfile, UlUnitdata};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, PTmsi, Rai, Tlli};
 
 mod air;
+mod away;
 mod loss;
 mod measured;
 mod paging;

@@ -34,7 +34,11 @@ impl Bss {
                 return;
             }
         }
+        if header.kind != UmKind::Away {
+            self.tuned_in(cx, mobile, cell);
+        }
         match header.kind {
+            UmKind::Away => self.tuned_away(cx, mobile, cell),
             UmKind::LlPdu => self.ll_pdu(cx, mobile, cell, &header, frame),
             UmKind::Suspend => {
                 let message = rai(&frame).map(|rai| Message::Suspend { tlli: header.tlli, rai });

@@ -1,12 +1,13 @@
 //! What a user may choose about a fleet of mobiles.
 
+use super::travel::TravelConfig;
 use gannet_machine::time::Duration;
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::gmm::ms::GmmMsConfig;
 use gannet_proto::sm::ms::SmMsConfig;
 use gannet_proto::sndcp::SndcpConfig;
 use gannet_proto::user_plane::{UNCONFIRMED_OCTETS_MAX, UserPlaneConfig};
-use gannet_wire::gtp::pco::{PcoOption, emit as emit_pco, identifier};
+use gannet_wire::gtp::pco::{self, PcoOption, emit as emit_pco, identifier};
 use gannet_wire::id::{CellId, Imei, Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::{
     Apn, MsNetworkCapability, Octets, PdpAddress, ProtocolConfiguration, QosProfile, ReliabilityClass,
@@ -59,6 +60,8 @@ pub struct MsConfig {
     pub first_cells: Vec<u16>,
     /// A mobile has no cell before its bearer says that a link is there: `first_cells` do not count.
     pub bearer_selects: bool,
+    /// What mobiles measure on their way, and how they change cells by it; `None` leaves each where it is told to be.
+    pub travel: Option<TravelConfig>,
     /// Capabilities, DRX and timers of mobility management.
     pub gmm: GmmMsConfig,
     /// Timers of session management.
@@ -94,6 +97,7 @@ impl MsConfig {
             cells,
             first_cells: Vec::new(),
             bearer_selects: false,
+            travel: None,
             gmm: GmmMsConfig { network_capability: network_capability(), ..GmmMsConfig::default() },
             sm: SmMsConfig::default(),
             pdp: PdpRequest::default(),
@@ -168,4 +172,41 @@ pub fn ask_for_name_servers() -> ProtocolConfiguration {
         PcoOption { identifier: identifier::IPCP, content: ipcp },
         PcoOption { identifier: identifier::DNS_SERVER_IPV4, content: Vec::new() },
     ]))
+}
+
+/// The name servers among the options of an external network, first choice first.
+#[must_use]
+pub fn name_servers(options: &ProtocolConfiguration) -> Vec<core::net::Ipv4Addr> {
+    let mut servers = Vec::new();
+    for option in pco::parse(&options.0).unwrap_or_default() {
+        match option.identifier {
+            pco::identifier::DNS_SERVER_IPV4 => servers.extend(ipv4(&option.content)),
+            // RFC 1877: Configure-Ack or -Nak with the options 129 and 131.
+            pco::identifier::IPCP => {
+                let mut rest = option.content.get(4..).unwrap_or_default();
+                while let [kind, length, ..] = rest {
+                    let Some((value, tail)) = rest.split_at_checked(usize::from(*length).max(2)) else {
+                        break;
+                    };
+                    if matches!(kind, 129 | 131) {
+                        servers.extend(value.get(2..).and_then(ipv4));
+                    }
+                    rest = tail;
+                }
+            }
+            _ => {}
+        }
+    }
+    servers.retain(|server| !server.is_unspecified());
+    let mut seen = Vec::new();
+    servers.retain(|server| {
+        let fresh = !seen.contains(server);
+        seen.push(*server);
+        fresh
+    });
+    servers
+}
+
+fn ipv4(octets: &[u8]) -> Option<core::net::Ipv4Addr> {
+    <[u8; 4]>::try_from(octets).ok().map(core::net::Ipv4Addr::from)
 }

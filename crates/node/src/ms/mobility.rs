@@ -72,6 +72,7 @@ impl Ms {
             self.rename(index);
             // Contexts that wait for the end of a procedure (04.08 clause 4.7.1).
             self.activate_ordered(cx, index);
+            self.release_held(cx, index);
         }
         self.tell_room(index);
         if let Some(mobile) = self.mobiles.get_mut(index as usize) {
@@ -165,10 +166,14 @@ impl Ms {
 
     /// An LLC frame without content, which tells the network where the mobile is.
     fn cell_update(&mut self, cx: &mut Context<'_>, index: u32) {
+        if !self.needs_cell_update(index) {
+            return;
+        }
         let Some(mobile) = self.mobiles.get(index as usize) else { return };
         let mut out = Outputs::default();
         mobile.llc.trigger_request(cx, &mut out.llc);
         self.layers_outputs(cx, index, Tlli::UNASSIGNED, &mut out);
+        self.cell_update_sent(cx, index);
     }
 
     /// Keeps the directory up to date with a mobile's names.
@@ -187,6 +192,7 @@ impl Ms {
         };
         mobile.former_cell = mobile.cell.replace(cell);
         self.camp_on(cx, index);
+        self.comes_to(cx, index, cell);
         self.gmm(cx, index, GmmMsEvent::CellSelected(id));
         self.rename(index);
     }
@@ -219,7 +225,12 @@ impl Ms {
     /// The mobile is in its first cell where it has none yet.
     pub(super) fn switch_on(&mut self, cx: &mut Context<'_>, index: u32) {
         let has_cell = self.mobiles.get(index as usize).is_some_and(|mobile| mobile.cell.is_some());
-        if !has_cell && let Some(cell) = self.config.first_cell(index) {
+        if has_cell {
+            return;
+        }
+        let found = self.set_out(cx, index);
+        let first = self.config.first_cell(index).filter(|_| !self.finds_its_cell(index));
+        if let Some(cell) = found.or(first) {
             self.select_cell(cx, index, cell);
         }
     }

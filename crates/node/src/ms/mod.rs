@@ -13,6 +13,7 @@
 //! | `downlink` | bearer → LL-PDU → layer 3 or N-PDU, and paging |
 //! | `links` | acknowledged mode and compression, and links that end |
 //! | `mobility` | what GMM asks of the mobile; cells, suspension |
+//! | [`travel`] | mobiles on their way through cells |
 //! | [`security`] | its card, its keys, and the cipher of its links |
 //! | `sessions` | what SM asks of the mobile; ordered contexts |
 //! | [`show`] | what a user sees |
@@ -26,6 +27,7 @@ pub mod directory;
 pub mod mobile;
 pub mod security;
 pub mod show;
+pub mod travel;
 
 mod downlink;
 mod links;
@@ -36,7 +38,7 @@ mod sessions;
 mod tests;
 mod uplink;
 
-pub use config::{MsConfig, NPduDelivery, PdpRequest};
+pub use config::{MsConfig, NPduDelivery, PdpRequest, name_servers};
 
 use core::convert::Infallible;
 use core::fmt;
@@ -50,10 +52,10 @@ use gannet_proto::bearer::{self, Bearer};
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, NonGprs};
 use gannet_proto::llc::ReleaseCause;
 use gannet_proto::llc::abm::LinksConfig;
+use gannet_proto::reselection::Reason;
 use gannet_proto::sm::ms::{Change, WantedSecondary};
 use gannet_proto::sndcp::Reassembler;
 use gannet_proto::user_plane::Outputs;
-use gannet_wire::gtp::pco;
 use gannet_wire::id::{Nsapi, PTmsi, Rai};
 use gannet_wire::l3::ie::{Apn, GmmCause, PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
 use mobile::Mobile;
@@ -90,6 +92,8 @@ gannet_machine::timer_names! {
         Links = "the next try in acknowledged mode",
         /// The bearer.
         Bearer = "the bearer of the mobiles",
+        /// A mobile on its way.
+        Travel = "a mobile on its way",
     }
 }
 
@@ -338,6 +342,22 @@ pub enum MsEvent {
         /// Which device.
         device: Device,
     },
+    /// A mobile on its way has left the air of its cell.
+    Leaving {
+        /// Which mobile.
+        mobile: u32,
+        /// Where to, by its index.
+        to: u16,
+        /// Why.
+        reason: Reason,
+    },
+    /// It has the system information of the new cell.
+    Camped {
+        /// Which mobile.
+        mobile: u32,
+        /// The cell, by its index.
+        cell: u16,
+    },
     /// The bearer of a mobile carries LL-PDUs of another length.
     LinkMtu {
         /// Which mobile.
@@ -381,43 +401,6 @@ pub enum MsEvent {
     },
 }
 
-/// The name servers among the options of an external network, first choice first.
-#[must_use]
-pub fn name_servers(options: &ProtocolConfiguration) -> Vec<core::net::Ipv4Addr> {
-    let mut servers = Vec::new();
-    for option in pco::parse(&options.0).unwrap_or_default() {
-        match option.identifier {
-            pco::identifier::DNS_SERVER_IPV4 => servers.extend(ipv4(&option.content)),
-            // RFC 1877: Configure-Ack or -Nak with the options 129 and 131.
-            pco::identifier::IPCP => {
-                let mut rest = option.content.get(4..).unwrap_or_default();
-                while let [kind, length, ..] = rest {
-                    let Some((value, tail)) = rest.split_at_checked(usize::from(*length).max(2)) else {
-                        break;
-                    };
-                    if matches!(kind, 129 | 131) {
-                        servers.extend(value.get(2..).and_then(ipv4));
-                    }
-                    rest = tail;
-                }
-            }
-            _ => {}
-        }
-    }
-    servers.retain(|server| !server.is_unspecified());
-    let mut seen = Vec::new();
-    servers.retain(|server| {
-        let fresh = !seen.contains(server);
-        seen.push(*server);
-        fresh
-    });
-    servers
-}
-
-fn ipv4(octets: &[u8]) -> Option<core::net::Ipv4Addr> {
-    <[u8; 4]>::try_from(octets).ok().map(core::net::Ipv4Addr::from)
-}
-
 /// Counters of the data path and of procedures; drops are counted by name elsewhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -452,6 +435,7 @@ pub struct Ms {
     reassembler: Reassembler,
     soliciting: prefix::Soliciting,
     stats: Stats,
+    travels: travel::Travels,
     /// Octets of N-PDUs of all mobiles that wait for confirmation.
     unconfirmed_octets: usize,
     /// Much waits at the bearer's sockets.
@@ -478,6 +462,7 @@ impl Ms {
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
             soliciting: prefix::Soliciting::default(),
             stats: Stats::default(),
+            travels: travel::Travels::new(config.travel.clone()),
             unconfirmed_octets: 0,
             bearer_is_full: false,
             layers_out: Outputs::default(),
@@ -553,6 +538,7 @@ impl Ms {
             Owner::Routers => self.wake_soliciting(cx),
             Owner::Links => self.wake_links(cx, key.slot),
             Owner::Bearer => self.wake_bearer(cx),
+            Owner::Travel => self.wake_travel(cx, key.slot),
         }
     }
 

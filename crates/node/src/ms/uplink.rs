@@ -60,6 +60,11 @@ impl Ms {
             self.stats.n_pdu_uplink += 1;
             return Ok(());
         }
+        let frame = match self.hold_n_pdu(index, nsapi, frame) {
+            Ok(held) => return held,
+            Err(frame) => frame,
+        };
+        let mobile = self.mobiles.get_mut(index as usize).ok_or(Drop::MsUnknownMobile)?;
         // 04.08 clause 4.7.5.1: the mobile sends no user data while it updates its routing area. In acknowledged mode it is
         // what LLC sends that is lost, and sent again.
         if mobile.gmm.state() == GmmMsState::RoutingAreaUpdatingInitiated {
@@ -134,6 +139,7 @@ impl Ms {
             cx.drop_of(Drop::MsOverMtu, Some(mobile.imsi()));
             return;
         }
+        let Some(frame) = self.hold_ll_pdu(cx, index, tlli, frame) else { return };
         self.stats.ll_pdu_uplink += 1;
         self.request(cx, index, tlli, Request::Unitdata(frame));
     }
@@ -148,7 +154,9 @@ impl Ms {
         };
         let priority = match &request {
             Request::Unitdata(ll_pdu) => mobile.radio_priority(ll_pdu),
-            Request::Reachable | Request::Suspend(_) | Request::Resume { .. } => RadioPriority::One,
+            Request::Reachable | Request::Away | Request::Suspend(_) | Request::Resume { .. } => {
+                RadioPriority::One
+            }
         };
         let mut out = core::mem::take(&mut self.bearer_out);
         let from = Sender { mobile: index, cell, tlli, priority };

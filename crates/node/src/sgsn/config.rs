@@ -138,11 +138,26 @@ pub struct SgsnConfig {
     pub overload_interval: Option<Duration>,
 }
 
+/// What becomes of what waits for a mobile in the cell that it has left, within its routing area (08.18 clause 8.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LeftBehind {
+    /// FLUSH-LL has the BSS move its LL-PDUs to the new cell, and what waits here goes after them.
+    #[default]
+    Move,
+    /// FLUSH-LL has the BSS delete its LL-PDUs; what waits here goes to the new cell.
+    Delete,
+    /// FLUSH-LL has the BSS delete its LL-PDUs, and what waits here is discarded too. N-PDUs in acknowledged mode that LLC has sent come
+    /// again.
+    Discard,
+}
+
 /// What becomes of what waits for a mobile that changes cells (08.18 clauses 7.3 and 8.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellChange {
-    /// Within a routing area FLUSH-LL has the BSS move its LL-PDUs to the new cell; else it deletes them.
-    pub moves: bool,
+    /// What becomes of what waits for it.
+    pub left_behind: LeftBehind,
+    /// A fault for the laboratory: FLUSH-LL names the new cell in place of the old one, and so deletes what has just gone there.
+    pub flushes_new_cell: bool,
     /// How long FLUSH-LL-ACK is waited for.
     pub flush_timeout: Duration,
     /// How long a mobile that was ordered to another cell is waited for before it counts as lost.
@@ -152,7 +167,8 @@ pub struct CellChange {
 impl Default for CellChange {
     fn default() -> Self {
         let (flush_timeout, reselection_timeout) = (Duration::from_secs(2), Duration::from_secs(5));
-        Self { moves: true, flush_timeout, reselection_timeout }
+        let left_behind = LeftBehind::Move;
+        Self { left_behind, flushes_new_cell: false, flush_timeout, reselection_timeout }
     }
 }
 

@@ -94,7 +94,8 @@ use uplink_queues::UplinkQueues;
 use user_plane::Unconfirmed;
 
 pub use config::{
-    ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, PduLifetimes, Policing, SgsnConfig,
+    ApnRoute, CellChange, GgsnPeer, IpSns, LeftBehind, NsTimers, NsvcConfig, PduLifetimes, Policing,
+    SgsnConfig,
 };
 
 /// The UDP port of the network service: its first, and in most configurations its only one.
@@ -208,6 +209,8 @@ pub struct Stats {
     pub pagings: u64,
     /// FLUSH-LL sent.
     pub flushes: u64,
+    /// Of these, those that named the new cell, by [`CellChange::flushes_new_cell`].
+    pub flushes_misdirected: u64,
     /// Octets of LL-PDUs that BSSs have taken to the new cells of mobiles.
     pub octets_moved: u64,
     /// Octets of LL-PDUs that BSSs have deleted when mobiles left their cells.

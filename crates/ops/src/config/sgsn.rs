@@ -230,11 +230,28 @@ pub struct BssgpConfig {
     pub overload_interval_s: Option<u16>,
 }
 
+/// What becomes of what waits for a mobile that changes cells within a routing area (08.18 clause 8.1 [48.018]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftBehind {
+    /// The BSS moves its LL-PDUs to the new cell, and what waits at the SGSN goes after them.
+    Move,
+    /// The BSS deletes its LL-PDUs.
+    Delete,
+    /// The BSS deletes its LL-PDUs, and the SGSN discards what waits.
+    Discard,
+}
+
+impl LeftBehind {
+    /// All, with their words.
+    pub const WORDS: [(Self, &str); 3] =
+        [(Self::Move, "move"), (Self::Delete, "delete"), (Self::Discard, "discard")];
+}
+
 /// What becomes of what waits for a mobile that changes cells (08.18 clauses 7.3 and 8.1 [48.018]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellChange {
-    /// Within a routing area the BSS moves its LL-PDUs; else it deletes them.
-    pub moves: bool,
+    /// What becomes of it within a routing area.
+    pub left_behind: LeftBehind,
     /// How long FLUSH-LL-ACK is waited for, in ms.
     pub flush_timeout_ms: u16,
     /// How long a mobile that was ordered to another cell is waited for, in seconds.
@@ -243,7 +260,7 @@ pub struct CellChange {
 
 impl Default for CellChange {
     fn default() -> Self {
-        Self { moves: true, flush_timeout_ms: 2000, reselection_timeout_s: 5 }
+        Self { left_behind: LeftBehind::Move, flush_timeout_ms: 2000, reselection_timeout_s: 5 }
     }
 }
 

@@ -310,7 +310,7 @@ impl Bearer for RadioBearer {
         match request {
             Request::Unitdata(ll_pdu) => self.side.request(cx.now, mobile, (tlli, priority), ll_pdu)?,
             // The cell learns of the mobile from its next LL-PDU, and of suspension on a dedicated channel, of which there is none.
-            Request::Reachable | Request::Suspend(_) | Request::Resume { .. } => {}
+            Request::Reachable | Request::Away | Request::Suspend(_) | Request::Resume { .. } => {}
         }
         self.run(cx, out);
         Ok(())

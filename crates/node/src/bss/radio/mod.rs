@@ -300,6 +300,12 @@ pub trait Radio: fmt::Debug {
     /// and hears nothing of what is sent to it meanwhile. An LL-PDU from the mobile also ends it.
     fn set_suspended(&mut self, now: Instant, mobile: u32, on: bool);
 
+    /// A mobile has left the air of its cell, or with `false` is back on one: its TBFs are over, and it hears nothing of what the cell
+    /// sends. False where the radio has no such thing.
+    fn tune_away(&mut self, _now: Instant, _mobile: u32, _on: bool) -> bool {
+        false
+    }
+
     /// A direction of a cell has another rate, room and delay from now on.
     fn reconfigure(&mut self, now: Instant, cell: u32, way: Way, config: RadioConfig);
 

@@ -436,6 +436,11 @@ impl Radio for RlcMacRadio {
         }
     }
 
+    fn tune_away(&mut self, now: Instant, mobile: u32, on: bool) -> bool {
+        self.set_suspended(now, mobile, on);
+        true
+    }
+
     fn camp_on(&mut self, now: Instant, cell: u32, mobile: u32) {
         if self.camp(mobile, cell)
             && let Some(state) = self.cells.get_mut(cell as usize)

@@ -7,3 +7,4 @@ mod mobility;
 mod security;
 mod sessions;
 mod traffic;
+mod travel;

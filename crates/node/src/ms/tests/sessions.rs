@@ -16,7 +16,7 @@ fn an_order_to_activate_attaches_first() {
     assert_eq!((request.nsapi, request.sapi), (NSAPI, Sapi::DATA3));
     assert_eq!(request.apn.as_ref().map(|apn| apn.as_str()), Some("internet"));
     assert_eq!((request.address, request.qos), (PdpAddress::Ipv4Dynamic, QosProfile::default()));
-    let asked = pco::parse(&request.pco.unwrap().0).unwrap();
+    let asked = gannet_wire::gtp::pco::parse(&request.pco.unwrap().0).unwrap();
     let identifiers: Vec<u16> = asked.iter().map(|option| option.identifier).collect();
     assert_eq!(identifiers, [0x8021, 0x000d]);
     bench.sm(0, 0, activate_accept());

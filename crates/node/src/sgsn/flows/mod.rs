@@ -385,6 +385,26 @@ impl Sgsn {
         cell.is_some()
     }
 
+    /// What waits in the flows of a mobile goes nowhere.
+    pub(super) fn discard_flows(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
+        let whose = mobile.imsi();
+        let mut gone = 0;
+        for (_, bearer) in mobile.bearers() {
+            let crossed_low = flows.queues.expire(flow_of(bearer.name), Instant(u64::MAX), |_, _| {
+                gone += 1;
+                cx.drop_of(Drop::SgsnLeftBehind, whose);
+            });
+            if crossed_low {
+                let key = key_of(&self.contexts, bearer.name, whose);
+                self.out.push(Output::Classify(RuleChange::Unblock(key, Block::QueueFull)));
+            }
+        }
+        if flows.mark(slot) & blocking::UNREACHABLE != 0 {
+            flows.held -= gone;
+        }
+    }
+
     /// Takes over new values of what can change at any time.
     pub(super) fn reconfigure_flows(&mut self, now: Instant) {
         let Some(flows) = &mut self.flows else { return };

@@ -10,7 +10,7 @@
 //! not for ever.
 
 use super::super::Sgsn;
-use super::super::config::CellChange;
+use super::super::config::{CellChange, LeftBehind};
 use super::super::directory::BvcAddress;
 use crate::sgsn::owner::Owner;
 use crate::slots::Slot;
@@ -166,12 +166,17 @@ impl Sgsn {
     pub(in super::super) fn cell_changed(&mut self, cx: &mut Context<'_>, slot: Slot, old: Cell, new: Cell) {
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let (tlli, imsi) = (mobile.llc.tlli().unwrap_or(mobile.gmm.tlli()), mobile.imsi());
+        let CellChange { left_behind, flushes_new_cell, flush_timeout, .. } = self.config.cell_change;
+        let discards = left_behind == LeftBehind::Discard;
         let to = self.gb.bvcs.find(new.nsei, new.bvci);
-        match to.filter(|_| old.id.rai == new.id.rai) {
+        match to.filter(|_| old.id.rai == new.id.rai && !discards) {
             Some(cell) => self.gb.flow.move_ms(cx, slot.index, cell),
             None => self.gb.flow.flush(cx, slot.index),
         };
         self.flows_moved(slot);
+        if discards {
+            self.discard_flows(cx, slot);
+        }
         self.claims_moved(cx, slot);
         let (new_bvci, new_nsei) = match self.way(old, new) {
             Some((bvci, nsei)) => (Some(bvci), nsei),
@@ -180,20 +185,26 @@ impl Sgsn {
         if let Some(cell) = self.gb.bvcs.find(old.nsei, old.bvci) {
             let to = new_bvci.map(|bvci| (new_nsei.unwrap_or(old.nsei), bvci));
             let flush = Flush { nsei: old.nsei, cell, to };
-            let due = cx.now + self.config.cell_change.flush_timeout;
+            let due = cx.now + flush_timeout;
             if self.gb.changes.ask(slot, flush, due) {
                 cx.drop_of(Drop::SgsnFlushUnanswered, imsi);
             }
             self.follow_changes(cx, slot);
         }
         self.stats.flushes += 1;
-        let message = Message::FlushLl { tlli, old_bvci: old.bvci, new_bvci, new_nsei };
-        self.send_bssgp_with(cx, BvcAddress { nsei: old.nsei, bvci: Bvci::SIGNALLING }, slot.index, &message);
+        let (nsei, message) = if flushes_new_cell {
+            self.stats.flushes_misdirected += 1;
+            (new.nsei, Message::FlushLl { tlli, old_bvci: new.bvci, new_bvci: None, new_nsei: None })
+        } else {
+            (old.nsei, Message::FlushLl { tlli, old_bvci: old.bvci, new_bvci, new_nsei })
+        };
+        self.send_bssgp_with(cx, BvcAddress { nsei, bvci: Bvci::SIGNALLING }, slot.index, &message);
     }
 
     /// Where the BSS can take LL-PDUs from one cell to another: the new BVCI, and the NSEI where that is another.
     fn way(&self, old: Cell, new: Cell) -> Option<(Bvci, Option<Nsei>)> {
-        let CellChange { moves, .. } = self.config.cell_change;
+        let CellChange { left_behind, flushes_new_cell, .. } = self.config.cell_change;
+        let moves = left_behind == LeftBehind::Move && !flushes_new_cell;
         let allowed = moves && old.id.rai == new.id.rai && self.gb.bvcs.find(new.nsei, new.bvci).is_some();
         let reroutes = |nsei| self.gb.bvcs.features(nsei) & FEATURE_INR != 0;
         match old.nsei == new.nsei {

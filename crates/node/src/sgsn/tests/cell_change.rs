@@ -151,12 +151,35 @@ fn who_changes_cells_again_waits_for_all_answers() {
 
 #[test]
 fn a_bss_deletes_where_the_operator_wants_it() {
-    let mut bench = queued_with(|config| config.cell_change.moves = false);
+    let mut bench = queued_with(|config| config.cell_change.left_behind = LeftBehind::Delete);
     assert_eq!(moves_to(&mut bench, 1), flush(&bench, 2, None, None));
     assert_eq!(numbers(&mut bench, 3), [0, 1, 2], "nothing is there to wait for");
     let deleted = ack(&bench, FlushAction::Deleted, None, 700);
     bench.signal(&Message::FlushLlAck(deleted));
     assert_eq!((bench.drops(), bench.sgsn.stats().octets_deleted), (vec![(Drop::SgsnDeletedByBss, 1)], 700));
+}
+
+#[test]
+fn what_waits_is_discarded_where_the_operator_wants_it() {
+    let mut bench = queued_with(|config| config.cell_change.left_behind = LeftBehind::Discard);
+    assert_eq!(moves_to(&mut bench, 1), flush(&bench, 2, None, None));
+    assert!(bench.is_silent());
+    assert_eq!(bench.drops(), [(Drop::FlowFlushed, 3)]);
+    bench.downlink(0, NSAPI, &[3; 40]);
+    assert_eq!(numbers(&mut bench, 1), [3], "the new cell is served at once");
+}
+
+/// The SGSN that the tracing study has seen.
+#[test]
+fn flush_ll_to_the_new_cell_is_a_fault_that_is_counted() {
+    let mut bench = queued_with(|config| config.cell_change.flushes_new_cell = true);
+    assert_eq!(moves_to(&mut bench, 1), flush(&bench, 3, None, None));
+    let stats = bench.sgsn.stats();
+    assert_eq!((stats.flushes, stats.flushes_misdirected), (1, 1));
+    assert_eq!(numbers(&mut bench, 3), [0, 1, 2]);
+    let tlli = bench.phones[0].tlli;
+    deleted(&mut bench, tlli);
+    assert_eq!(bench.drops(), []);
 }
 
 #[test]

@@ -347,6 +347,28 @@ fn a_backlog_moves_with_its_mobile_in_its_order() {
 }
 
 #[test]
+fn a_backlog_is_left_behind_where_the_operator_wants_it() {
+    let mut bench = Bench::new(|config| config.cell_change.left_behind = LeftBehind::Discard);
+    bench.attach(0);
+    bench.activate(0, NSAPI);
+    bench.events.clear();
+    bench.block_cell(2);
+    for number in 0..30 {
+        bench.downlink(0, NSAPI, &[number; 40]);
+    }
+    let waiting = u64::from(bench.sgsn.flows().unwrap().queues().queued().pdus);
+    assert!(waiting > 0);
+    bench.phones[0].cell = 1;
+    bench.beacon(0);
+    assert!(matches!(bench.next_bssgp(), Message::FlushLl { new_bvci: None, .. }));
+    assert_eq!(bench.dropped(Drop::SgsnLeftBehind), waiting);
+    assert_eq!(bench.dropped(Drop::SgsnLeftBehind) + bench.dropped(Drop::FlowFlushed), 30);
+    assert_eq!(bench.sgsn.flows().unwrap().queues().queued().pdus, 0);
+    bench.downlink(0, NSAPI, &[99; 40]);
+    assert_eq!(bench.numbers(0, 1), [99], "what comes later is served");
+}
+
+#[test]
 fn what_waits_goes_with_its_context() {
     let mut bench = Bench::attached(true);
     bench.block_cell(2);

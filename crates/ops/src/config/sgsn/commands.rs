@@ -1,8 +1,8 @@
 //! The commands of the nodes `sgsn` and `bssgp`, and how both are written.
 
 use super::{
-    ApnRoute, BssgpConfig, Bucket, CellChange, GgsnPeer, GmmTimer, GtpRetry, GtpVersion, SgsnConfig,
-    Watermark,
+    ApnRoute, BssgpConfig, Bucket, CellChange, GgsnPeer, GmmTimer, GtpRetry, GtpVersion, LeftBehind,
+    SgsnConfig, Watermark,
 };
 use crate::Sgsn;
 use crate::config::{ConfigText, busy_poll, compression, gtp, links};
@@ -134,9 +134,10 @@ pub(super) fn write_bssgp(config: &BssgpConfig, text: &mut ConfigText) {
                 None => text.line(format_args!("pdu-lifetime {class} infinite")),
             }
         }
-        let CellChange { moves, flush_timeout_ms, reselection_timeout_s } = config.cell_change;
-        if moves != default.cell_change.moves {
-            text.line(format_args!("flush-ll delete"));
+        let CellChange { left_behind, flush_timeout_ms, reselection_timeout_s } = config.cell_change;
+        let word = LeftBehind::WORDS.iter().find(|(of, _)| *of == left_behind);
+        if let Some((_, word)) = word.filter(|_| left_behind != default.cell_change.left_behind) {
+            text.line(format_args!("flush-ll {word}"));
         }
         if flush_timeout_ms != default.cell_change.flush_timeout_ms {
             text.line(format_args!("flush-ll timeout {flush_timeout_ms}"));
@@ -576,10 +577,15 @@ fn install_cell_change(grammar: &mut Grammar<Sgsn>) {
     let flush = "What the BSS has for a mobile that has left its cell";
     grammar.add(
         bssgp,
-        "flush-ll (move|delete)",
-        &format!("{flush}\nWithin a routing area it goes to the new cell\nIt is deleted"),
+        "flush-ll (move|delete|discard)",
+        &format!(
+            "{flush}\nWithin a routing area it goes to the new cell\nIt is deleted\nIt is deleted, and so is what waits here"
+        ),
         Action::<Sgsn>::Set(|edit| {
-            edit.config.bssgp.cell_change.moves = edit.args.text(0) == "move";
+            let word = LeftBehind::WORDS.iter().find(|(_, word)| *word == edit.args.text(0));
+            if let Some((left_behind, _)) = word {
+                edit.config.bssgp.cell_change.left_behind = *left_behind;
+            }
             Ok(())
         }),
     );

@@ -383,6 +383,8 @@ impl Bearer for AdaptationBearer {
                 let cell = self.cells.get(usize::from(cell)).copied().ok_or(Drop::AdaptUnknownCell)?;
                 self.send(cx, to, &Message::Reachable(Reachable { cell }), out)
             }
+            // A link has no air to leave.
+            Request::Away => Ok(()),
             Request::Suspend(rai) => self.send(cx, to, &Message::Suspend(Suspend { rai }), out),
             Request::Resume { rai, reference } => {
                 self.send(cx, to, &Message::Resume(Resume { rai, reference }), out)
