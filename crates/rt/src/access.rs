@@ -2,9 +2,10 @@
 //! a metrics page) or a hook, which also reaches the machines themselves.
 
 use crate::driver::{AnyDriver, Driver};
-use crate::io::{Io, PreparedTrace, TraceConfig, Tracer};
+use crate::io::Io;
 use crate::log::LogSink;
 use crate::outside::Outside;
+use crate::tracer::{PreparedTrace, TraceConfig, Tracer};
 use crate::watch::KernelPath;
 use core::fmt;
 use core::marker::PhantomData;

@@ -1,6 +1,6 @@
 //! A capture beside that of the loop, which is opened and closed while the loop runs.
 
-use crate::io::capture::{CaptureWatch, finish};
+use crate::capture_watch::{CaptureWatch, finish};
 use core::net::SocketAddr;
 use gannet_machine::time::Instant;
 use gannet_machine::trace::Level;

@@ -1,6 +1,6 @@
 //! TCP as a client: one connection to one peer, tried each second where there is none.
 
-use crate::io::Tracer;
+use crate::tracer::Tracer;
 use core::net::SocketAddr;
 use gannet_machine::time::{Duration, Instant};
 use gannet_trace::pcapng::{Direction, InterfaceId, Segment};

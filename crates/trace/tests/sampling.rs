@@ -126,7 +126,7 @@ impl World {
             Step::Uplink => {
                 let packet = ip(mobile.address(), HOST);
                 let frame = [&[0x03, 0xc0, 1, 0x65, 0, 0, 1][..], &packet, &[0; 3]].concat();
-                let datagram = ul(mobile, mobile.number % 3 == 0, &frame);
+                let datagram = ul(mobile, mobile.number.is_multiple_of(3), &frame);
                 self.gb(mobile, false, &datagram);
                 self.gn(mobile, true, &gtp(255, mobile.teid(3), &packet));
                 let at_gi = self.ggsn.look(GI, Direction::Out, &Packet::Ip(&packet));

@@ -1,6 +1,5 @@
 //! The outside of the machines: sockets, devices and links, found by machine and port, and what all machines share.
 
-pub(crate) mod capture;
 mod joined;
 mod packet_rings;
 mod packets;
@@ -8,7 +7,7 @@ mod polling;
 mod receive;
 mod send;
 mod stream;
-mod tracer;
+mod tracing;
 mod tun;
 mod within;
 
@@ -20,6 +19,7 @@ use crate::messages::{BATCH, Messages};
 use crate::netlink::Monitor;
 use crate::system::Clock;
 use crate::tcp::Tcp;
+use crate::tracer::{Interfaces, Tracer};
 use crate::tun::{Scratch, Tun};
 use crate::udp::{self, Udp, UdpConfig};
 use crate::xdp::Xdp;
@@ -41,8 +41,6 @@ use packets::Packets;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use tracer::Interfaces;
-pub use tracer::{PreparedTrace, TraceConfig, TraceReport, Tracer};
 use tun::TunPort;
 use within::Within;
 

@@ -75,7 +75,7 @@ impl Whose {
             Self::Unnamed(key) => key,
         };
         // The high half of a product: as good as a remainder, and quicker.
-        (mix(number) >> 32) * one_in.get() as u64 >> 32 == 0
+        ((mix(number) >> 32) * one_in.get() as u64) >> 32 == 0
     }
 
     /// The subscriber, where he is known.

@@ -3,19 +3,18 @@
 //! A loop without a tracer pays for a look at an option. With one, each packet is looked at once, whatever is done with it, and copied into
 //! memory that is there already; threads of their own write. Nobody waits for them: what they do not take in time is missing, and counted.
 
-use super::Io;
-use super::capture::{CaptureWatch, finish};
+use crate::capture_watch::{CaptureWatch, finish};
 use core::fmt::{self, Write as _};
 use core::net::SocketAddr;
 use core::num::NonZeroU32;
 use gannet_machine::drops::Drop;
-use gannet_machine::trace::{Level, Owner};
+use gannet_machine::trace::Owner;
 use gannet_proto::about::subscriber;
 use gannet_trace::live::Live;
 use gannet_trace::pcapng::{Beside, Direction, InterfaceId, LinkType, Packet, Recorder, Ring, Segment};
 use gannet_trace::sight::{Choice, Eyes, Layer, Place, Seen, Whose};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What a capture says of an interface whose user data is cut.
 const HEADERS_ONLY: &str =
@@ -37,9 +36,9 @@ pub struct TraceConfig {
 /// What was opened for a [`TraceConfig`].
 #[derive(Debug)]
 pub struct PreparedTrace {
-    choice: Choice,
+    pub(crate) choice: Choice,
     /// What takes the place of the capture that is there; `None` where that goes on.
-    traced: Option<Option<Traced>>,
+    pub(crate) traced: Option<Option<Traced>>,
 }
 
 /// How a capture or a stream goes.
@@ -99,17 +98,17 @@ impl Interfaces {
 
 /// One capture.
 #[derive(Debug)]
-struct Traced {
-    recorder: Recorder,
+pub(crate) struct Traced {
+    pub(crate) recorder: Recorder,
     choice: Choice,
     /// The capture's own numbers of the loop's interfaces.
     numbers: Vec<Option<InterfaceId>>,
-    watch: CaptureWatch,
+    pub(crate) watch: CaptureWatch,
     left_out: u64,
 }
 
 impl Traced {
-    fn new(recorder: Recorder, choice: Choice) -> Self {
+    pub(crate) fn new(recorder: Recorder, choice: Choice) -> Self {
         Self { recorder, choice, numbers: Vec::new(), watch: CaptureWatch::default(), left_out: 0 }
     }
 
@@ -130,7 +129,7 @@ impl Traced {
         Some(number)
     }
 
-    fn choose(&mut self, choice: Choice) {
+    pub(crate) fn choose(&mut self, choice: Choice) {
         if self.choice != choice {
             self.choice = choice;
             self.numbers.clear();
@@ -140,21 +139,21 @@ impl Traced {
 
 /// Records what crosses the interfaces of a loop.
 pub struct Tracer {
-    pub(super) interfaces: Interfaces,
+    pub(crate) interfaces: Interfaces,
     eyes: Eyes,
     /// Of the command line.
-    asked: Option<Traced>,
+    pub(crate) asked: Option<Traced>,
     /// Of the configuration.
-    configured: Option<Traced>,
-    live: Option<Live>,
-    live_lost: u64,
+    pub(crate) configured: Option<Traced>,
+    pub(crate) live: Option<Live>,
+    pub(crate) live_lost: u64,
     /// Who a packet is of, in words; used again and again, for the memory that it has.
     whose: String,
     number: String,
 }
 
 impl Tracer {
-    fn new(interfaces: &Interfaces) -> Self {
+    pub(crate) fn new(interfaces: &Interfaces) -> Self {
         Self {
             interfaces: interfaces.clone(),
             eyes: Eyes::new(),
@@ -171,11 +170,11 @@ impl Tracer {
         self.asked.iter_mut().chain(&mut self.configured)
     }
 
-    const fn is_idle(&self) -> bool {
+    pub(crate) const fn is_idle(&self) -> bool {
         self.asked.is_none() && self.configured.is_none() && self.live.is_none()
     }
 
-    fn follow_choices(&mut self) {
+    pub(crate) fn follow_choices(&mut self) {
         let Self { asked, configured, eyes, .. } = self;
         eyes.knows_users = asked.iter().chain(&*configured).any(|traced| traced.choice.one_in.is_some());
     }
@@ -259,7 +258,7 @@ impl Tracer {
     }
 
     /// Records a drop of which there is no packet.
-    fn dropped(&mut self, at_ns: u64, drop: Drop, whose: Option<Owner>, unsaid: u64) {
+    pub(crate) fn dropped(&mut self, at_ns: u64, drop: Drop, whose: Option<Owner>, unsaid: u64) {
         let imsi = whose.and_then(subscriber);
         self.whose.clear();
         if let Some(imsi) = imsi {
@@ -362,115 +361,5 @@ fn stream(live: &mut Live, place: Place, seen: &Seen, (direction, packet): (Dire
     if let Some(frame) = seen.ll_pdu.clone().and_then(|range| payload.get(range)) {
         let is_downlink = (direction == Direction::Out) == place.sends_downlink;
         live.ll_pdu(!is_downlink, frame);
-    }
-}
-
-fn named(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
-    move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-}
-
-impl Io {
-    /// Records whole from now on, into a file or, as `-`, into standard output.
-    pub(crate) fn record_to(&mut self, path: &Path) -> io::Result<()> {
-        let recorder = if path == Path::new("-") {
-            Recorder::to_stdout(&self.section)
-        } else {
-            Recorder::to_files(path, None, &self.section, self.unix_ns()).map_err(named(path))
-        };
-        let traced = Traced::new(recorder?, Choice::default());
-        self.with_tracer(|tracer| tracer.asked = Some(traced));
-        Ok(())
-    }
-
-    /// Streams from now on.
-    pub(crate) fn stream_to(&mut self, to: SocketAddr) -> io::Result<()> {
-        let live = Live::connect(to)?;
-        self.with_tracer(|tracer| tracer.live = Some(live));
-        Ok(())
-    }
-
-    /// Opens what an operator wants from now on. A file that stays is written on.
-    pub(crate) fn prepare_trace(&self, old: &TraceConfig, new: &TraceConfig) -> io::Result<PreparedTrace> {
-        let choice = Choice { headers: new.headers, one_in: new.one_in };
-        let is_same = (&old.file, old.ring) == (&new.file, new.ring);
-        let is_there = self.recorder.as_ref().is_some_and(|tracer| tracer.configured.is_some());
-        if is_same && is_there == new.file.is_some() {
-            return Ok(PreparedTrace { choice, traced: None });
-        }
-        let recorder = new.file.as_ref().map(|path| {
-            Recorder::to_files(path, new.ring, &self.section, self.unix_ns()).map_err(named(path))
-        });
-        let traced = recorder.transpose()?.map(|recorder| Traced::new(recorder, choice));
-        Ok(PreparedTrace { choice, traced: Some(traced) })
-    }
-
-    /// Records so from now on. Gives what a person should know of a capture that has ended.
-    pub(crate) fn commit_trace(&mut self, prepared: PreparedTrace) -> Option<String> {
-        let mut said = None;
-        self.with_tracer(|tracer| match prepared.traced {
-            None => tracer.configured.iter_mut().for_each(|traced| traced.choose(prepared.choice)),
-            Some(traced) => {
-                let before = core::mem::replace(&mut tracer.configured, traced);
-                said = before.and_then(|mut before| finish(&mut before.recorder).err());
-            }
-        });
-        said.map(|error| error.to_string())
-    }
-
-    fn unix_ns(&self) -> u64 {
-        self.clock.unix_ns(self.now)
-    }
-
-    /// Changes the tracer, which comes with the first that it has to do, and goes with the last.
-    fn with_tracer(&mut self, change: impl FnOnce(&mut Tracer)) {
-        let mut tracer = self.recorder.take().unwrap_or_else(|| Box::new(Tracer::new(&self.interfaces)));
-        change(&mut tracer);
-        tracer.follow_choices();
-        self.recorder = (!tracer.is_idle()).then_some(tracer);
-        self.log.keep_drops(self.recorder.is_some());
-    }
-
-    /// The number of an interface of the loop, under its name.
-    pub(crate) fn interface_of(&mut self, name: &str, link: LinkType, sends_downlink: bool) -> InterfaceId {
-        let number = self.interfaces.number(name, link, sends_downlink);
-        if let Some(tracer) = &mut self.recorder {
-            tracer.interfaces.clone_from(&self.interfaces);
-        }
-        number
-    }
-
-    /// Records what the turn has dropped.
-    pub(crate) fn trace_drops(&mut self) {
-        let at_ns = self.clock.unix_ns(self.now);
-        let Self { recorder: Some(tracer), log, .. } = self else { return };
-        let unsaid = log.take_drops_unsaid();
-        for (at, (drop, whose)) in log.take_drops().enumerate() {
-            tracer.dropped(at_ns, drop, whose, if at == 0 { unsaid } else { 0 });
-        }
-    }
-
-    /// Says what is new about captures.
-    pub(crate) fn watch_capture(&mut self) {
-        let now = self.now;
-        let Some(tracer) = &mut self.recorder else { return };
-        let mut said: [Option<(Level, String)>; 3] = [const { None }; 3];
-        for (traced, said) in tracer.asked.iter_mut().chain(&mut tracer.configured).zip(&mut said) {
-            *said = traced.watch.look(now, &traced.recorder);
-        }
-        if let Some(live) = &tracer.live {
-            let missing = live.lost() - tracer.live_lost;
-            tracer.live_lost += missing;
-            let line = || format!("GSMTAP to {}: {missing} datagrams are missing", live.to());
-            said[2] = (missing > 0).then(|| (Level::Error, line()));
-        }
-        for (level, said) in said.into_iter().flatten() {
-            self.note(level, format_args!("{said}"));
-        }
-    }
-
-    /// When they are looked at next; `None` without any.
-    pub(crate) fn capture_look_at(&self) -> Option<gannet_machine::time::Instant> {
-        let tracer = self.recorder.as_ref()?;
-        tracer.asked.iter().chain(&tracer.configured).map(|traced| traced.watch.look_at()).min()
     }
 }
