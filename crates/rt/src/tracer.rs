@@ -100,11 +100,11 @@ impl Interfaces {
 #[derive(Debug)]
 pub(crate) struct Traced {
     pub(crate) recorder: Recorder,
-    pub(crate) choice: Choice,
+    choice: Choice,
     /// The capture's own numbers of the loop's interfaces.
-    pub(crate) numbers: Vec<Option<InterfaceId>>,
+    numbers: Vec<Option<InterfaceId>>,
     pub(crate) watch: CaptureWatch,
-    pub(crate) left_out: u64,
+    left_out: u64,
 }
 
 impl Traced {
@@ -139,8 +139,8 @@ impl Traced {
 
 /// Records what crosses the interfaces of a loop.
 pub struct Tracer {
-    pub(super) interfaces: Interfaces,
-    pub(crate) eyes: Eyes,
+    pub(crate) interfaces: Interfaces,
+    eyes: Eyes,
     /// Of the command line.
     pub(crate) asked: Option<Traced>,
     /// Of the configuration.
@@ -148,8 +148,8 @@ pub struct Tracer {
     pub(crate) live: Option<Live>,
     pub(crate) live_lost: u64,
     /// Who a packet is of, in words; used again and again, for the memory that it has.
-    pub(crate) whose: String,
-    pub(crate) number: String,
+    whose: String,
+    number: String,
 }
 
 impl Tracer {

@@ -37,12 +37,21 @@ pub struct Reports<N: Node> {
     collecting: Option<(usize, Vec<Group>)>,
     reported: Instant,
     next_second: Instant,
+    /// Somebody records what crosses the interfaces, as the node knows.
+    is_traced: bool,
 }
 
 impl<N: Node> Reports<N> {
     /// Of a node.
     pub const fn new(node: Rc<RefCell<Running<N>>>) -> Self {
-        Self { node, told: Vec::new(), collecting: None, reported: Instant::ZERO, next_second: Instant::ZERO }
+        Self {
+            node,
+            told: Vec::new(),
+            collecting: None,
+            reported: Instant::ZERO,
+            next_second: Instant::ZERO,
+            is_traced: false,
+        }
     }
 
     /// Takes the reporters of the configuration; those that are as they were remember what they have told.
@@ -128,6 +137,11 @@ impl<N: Node> Service for Reports<N> {
         let now = access.now();
         let node = Rc::clone(&self.node);
         let mut running = node.borrow_mut();
+        let is_traced = access.recorder().is_some();
+        if core::mem::replace(&mut self.is_traced, is_traced) != is_traced {
+            // The words may be those of another node of the process.
+            running.node.traced(access, &mut String::new());
+        }
         let stats = &N::Element::common(&running.config).stats;
         let interval_s = stats.interval_s;
         self.follow(&stats.reporters);

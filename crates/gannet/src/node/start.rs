@@ -241,8 +241,8 @@ pub fn run_all(parts: Vec<Box<dyn Part>>, flags: &ProcessFlags) -> Result<ExitCo
 
 /// Records what the flags and the first node's configuration say.
 fn begin_trace(parts: &[Box<dyn Part>], flags: &ProcessFlags, node: &mut EventLoop) -> Result<(), String> {
-    let who = |part: &dyn Part| format!("{} of {}", part.name(), part.file().display());
-    let who: Vec<String> = parts.iter().map(|part| who(part.as_ref())).collect();
+    let who = parts.iter().map(|part| format!("{} of {}", part.name(), part.file().display()));
+    let who: Vec<String> = who.collect();
     node.describe(concat!("gannet ", env!("CARGO_PKG_VERSION")), &who.join(", "));
     if let Some(pcap) = &flags.pcap {
         node.record_to(pcap).map_err(|error| error.to_string())?;

@@ -30,6 +30,7 @@ mod radio_fields;
 mod recording;
 mod shaping;
 mod statistics;
+mod tracing;
 mod transfers;
 mod unsteady;
 mod upkeep;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
                 recording::CASES,
                 shaping::CASES,
                 statistics::CASES,
+                tracing::CASES,
                 transfers::CASES,
                 unsteady::CASES,
                 uplink::CASES,

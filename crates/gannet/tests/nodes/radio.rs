@@ -8,7 +8,7 @@ use gannet_wire::gsmtap::Channel;
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// All of them.
 pub const CASES: &[Case] = &[
@@ -29,7 +29,7 @@ const MOBILES: u32 = 10;
 struct Bed {
     core: Netns,
     node: Node,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl Bed {
@@ -48,7 +48,7 @@ impl Bed {
         let mut command = core.command(GANNET);
         command.arg("core").args(arguments.concat());
         let node = Node::spawn(&directory, "", command, "core");
-        let bed = Self { core, node, _directory: directory };
+        let bed = Self { core, node, directory };
         wait_for("a context", || bed.try_bss(&["show mobile 1"]).filter(|text| text.contains("pdp-active")));
         bed
     }
@@ -68,6 +68,32 @@ impl Bed {
     fn configure(&self, line: &str) -> String {
         self.bss(&["configure terminal", "bss", line])
     }
+
+    /// Records all that crosses the interfaces of the process, as its first node says.
+    fn begin_trace(&self) -> PathBuf {
+        let file = self.directory.path().join("all.pcapng");
+        let mut command = self.core.command(GANNET);
+        let line = format!("trace file {}", file.display());
+        command.args(["vty", "127.0.0.1:4245", "-c", "configure terminal", "-c", &line]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        file
+    }
+}
+
+/// Pings from a mobile to a host, on every interface on their way, with whose they are where a node knows it.
+fn everything_is_in_one_capture(capture: &Path) {
+    let fields = ["frame.interface_name", "frame.comment", "icmp.type"];
+    let rows = tshark::dissect_file(&capture.to_string_lossy(), &["-d", "udp.port==23000,gprs-ns"], &fields);
+    let interfaces: BTreeSet<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+    for interface in ["Abis", "Gb", "Gi", "Gn", "TUN", "Um"] {
+        assert!(interfaces.contains(interface), "{interface} among {interfaces:?}");
+    }
+    for interface in ["Gi", "Gn", "TUN"] {
+        assert!(rows.iter().any(|row| row[0] == interface && row[2] == "8"), "pings on {interface}");
+    }
+    assert!(rows.iter().any(|row| row[0] == "Um" && row[1].contains("; read")));
+    assert!(rows.iter().any(|row| row[0] == "Gb" && row[1].starts_with("IMSI 0010")));
 }
 
 /// A counter of the radio in what `show radio` printed, over all cells, by what a person reads.
@@ -118,6 +144,7 @@ fn each_block_is_seen() {
         capture.display()
     );
     let bed = Bed::within(core, directory, &more);
+    let traced = bed.begin_trace();
     let address = bed.core.run("ip", &["-4", "-o", "address", "show", "dev", "ms0"]);
     let address = address.split_whitespace().find(|word| word.starts_with("172.16.222.")).unwrap().to_owned();
     bed.core.ip(&["link", "set", "ms0", "netns", radio.name()]);
@@ -154,6 +181,7 @@ fn each_block_is_seen() {
     counters_agree(&around, &seen);
     page_agrees(&bed);
     what_was_lost_agrees(&around, &seen);
+    everything_is_in_one_capture(&traced);
     stop(bed, &capture);
 }
 

@@ -58,15 +58,19 @@ point of the GGSN that is shut down has its contexts deleted at their SGSNs.
 `--pcap FILE` records what the sockets of the node carry, before and behind all segmentation: Gb, Gn (GTP-C and GTP-U), of an
 SGSN also the link to the HLR as `Gr` (GSUP in IPA over TCP), of a GGSN also its TUN devices as `Gi`. IP, UDP and TCP headers are
 made; TCP's sequence numbers begin at 0 with each connection. The file is readable by its owner alone: GSUP has Kc, CK, IK and RES of
-subscribers in it, and Gi what they send.
+subscribers in it, and Gi what they send. Of a BSS and of mobiles it has the packets of their devices as `TUN`, of a BSS with `radio rlcmac` the
+blocks of the radio as `Um` and `Abis`.
+
+`trace …` begins and ends a capture while the node runs, and records a part of it: headers alone, or some subscribers
+([running.md](running.md#captures)). Of several nodes in one process the words of the first hold.
 
 tcpdump and Wireshark on the same host see less exactly. Where Gb leaves by UDP sockets, datagrams of one length to one BSS leave together
 (UDP GSO), and a capture on that host shows them as one long datagram, of which tshark reads the first NS PDU only. They are apart on the
 wire. To see them apart, use `--pcap`, or capture at the receiver or at a mirror port of the switch. What arrives may be put together likewise
 by the kernel (GRO); `ethtool -K DEVICE gro off` ends that. What a driver takes or sends by AF_XDP is seen by no tcpdump of that host.
 
-The blocks of a BSS with `radio rlcmac` are no datagrams of a socket: `radio capture FILE` and `gsmtap-remote-host` of the BSS have
-them ([running.md](running.md#what-is-seen-of-the-radio)).
+`radio capture FILE` and `gsmtap-remote-host` of a BSS with `radio rlcmac` have the blocks of the radio alone
+([running.md](running.md#what-is-seen-of-the-radio)).
 ";
 
 /// The whole document.

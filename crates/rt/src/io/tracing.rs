@@ -1,9 +1,10 @@
-//! What a loop records: captures and streams begin, go on by other choices, and end.
+//! Who records what crosses the interfaces of a loop: begun, changed, ended and looked at.
 
 use super::Io;
 use crate::capture_watch::finish;
 use crate::tracer::{PreparedTrace, TraceConfig, Traced, Tracer};
 use core::net::SocketAddr;
+use gannet_machine::time::Instant;
 use gannet_machine::trace::Level;
 use gannet_trace::live::Live;
 use gannet_trace::pcapng::{InterfaceId, LinkType, Recorder};
@@ -115,7 +116,7 @@ impl Io {
     }
 
     /// When they are looked at next; `None` without any.
-    pub(crate) fn capture_look_at(&self) -> Option<gannet_machine::time::Instant> {
+    pub(crate) fn capture_look_at(&self) -> Option<Instant> {
         let tracer = self.recorder.as_ref()?;
         tracer.asked.iter().chain(&tracer.configured).map(|traced| traced.watch.look_at()).min()
     }
