@@ -28,7 +28,8 @@ struct Part {
 }
 
 impl Part {
-    const FIRST: Self = Self { packets: 1, is_taken: false };
+    /// A device that was never held back gives all that there is.
+    const FIRST: Self = Self { packets: PART_MAX, is_taken: false };
 
     /// The next one.
     fn next(&mut self) -> usize {
@@ -270,19 +271,20 @@ mod tests {
 
     #[test]
     fn a_node_is_given_as_many_at_once_as_it_takes() {
-        assert_eq!(parts(1, 5), [1; 5]);
-        assert_eq!(parts(usize::MAX, 7), [1, 2, 4, 8, 16, 16, 16]);
-        assert_eq!(parts(20, 12)[5..], [8, 16, 8, 16, 8, 16, 8]);
-        assert!(parts(3, 20)[2..].iter().all(|packets| *packets <= 2));
+        assert_eq!(parts(1, 7), [16, 8, 4, 2, 1, 1, 1]);
+        assert_eq!(parts(usize::MAX, 3), [16; 3]);
+        assert!(parts(20, 20).iter().all(|packets| *packets >= 8));
+        assert!(parts(3, 20)[2..].iter().all(|packets| *packets <= 4));
     }
 
     #[test]
     fn less_than_a_part_says_nothing() {
-        let mut part = Part::FIRST;
+        let mut part = Part { packets: 4, is_taken: false };
+        let before = part;
         for _ in 0..3 {
             let packets = part.next();
             part.given(packets - 1);
         }
-        assert_eq!(part, Part::FIRST);
+        assert_eq!(part, before);
     }
 }
