@@ -4,6 +4,7 @@ use super::ccch::RachControl;
 use super::multislot::MultislotClass;
 use super::network::fair::Class;
 use super::paging::PagingControl;
+use super::policy::Policy;
 use gannet_machine::time::Duration;
 use gannet_wire::l3::ie::RadioPriority;
 use gannet_wire::rlcmac::cell::AccessBurst;
@@ -120,24 +121,17 @@ pub struct NetworkConfig {
     pub uplink_coding: CodingScheme,
     /// RLC acknowledges (44.060 clause 9.3.2), downlink and uplink.
     pub acknowledged: bool,
-    /// Downlink data blocks from one poll of a mobile to the next.
-    pub poll_every: u16,
-    /// Uplink data blocks from one PACKET UPLINK ACK/NACK to the next.
-    pub ack_every: u16,
+    /// What is done about lost blocks.
+    pub policy: Policy,
     /// How long a downlink TBF stays without data (delayed release, 44.060 clause 9.3.1a); zero where it ends at once.
     pub delayed_release: Duration,
     /// How often a mobile is polled while a TBF stays without data.
     pub idle_poll: Duration,
-    /// Blocks that were not acknowledged are sent again while there is nothing else to send (44.060 clause 9.1.3).
-    pub premature_retransmission: bool,
     /// A mobile that was told of a downlink TBF on the CCCH must say that it has heard it before data go (PACKET POLLING REQUEST, 44.060
     /// clause 11.2.12). Otherwise data go at once, and where it has not heard it they are lost until N3105 and T3195 have run out.
     pub confirm_assignment: bool,
     /// An access burst of one phase is answered with a single block: the mobile then asks in two phases.
     pub force_two_phase: bool,
-    /// A block that was sent again after the mobile made its report does not count as missing in it. Without it blocks are
-    /// repeated as 44.060 clause 9.1.3 has it.
-    pub report_age_known: bool,
     /// The multislot class of mobiles that have not said theirs.
     pub multislot_class: MultislotClass,
     /// Timeslots of a downlink TBF, where the mobile's multislot class permits.
@@ -183,14 +177,11 @@ impl NetworkConfig {
             downlink_coding: coding,
             uplink_coding: coding,
             acknowledged: true,
-            poll_every: 10,
-            ack_every: 10,
+            policy: Policy::USUAL,
             delayed_release: Duration::ZERO,
             idle_poll: Duration::from_millis(200),
-            premature_retransmission: true,
             confirm_assignment: false,
             force_two_phase: false,
-            report_age_known: true,
             multislot_class: MultislotClass::ALL[5],
             downlink_slots: 3,
             uplink_slots: 1,

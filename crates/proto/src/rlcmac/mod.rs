@@ -30,6 +30,7 @@ pub mod network;
 pub mod network_side;
 pub mod on_air;
 pub mod paging;
+pub mod policy;
 pub mod rlc;
 pub mod signal;
 pub mod tap;

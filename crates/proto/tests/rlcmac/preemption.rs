@@ -103,7 +103,7 @@ fn in_the_middle_of_an_uplink_set_up() {
 fn in_the_middle_of_a_poll() {
     // Downlink each block polls, and the last reports are awaited at the end; uplink each is answered, and the final one polls.
     let mut plan = Plan::default();
-    (plan.network.poll_every, plan.network.ack_every) = (1, 1);
+    (plan.network.policy.poll_every, plan.network.policy.ack_every) = (1, 1);
     let met = sweep(&plan, Down, (100..900).step_by(11));
     assert!(met.contains("flowing") && met.contains("finishing") && met.contains("released"), "{met:?}");
     let met = sweep(&plan, Up, (300..2000).step_by(23));

@@ -13,6 +13,8 @@ use gannet_proto::rlcmac::custody::LlPdu;
 use gannet_proto::rlcmac::mobile::MobileConfig;
 use gannet_proto::rlcmac::network::fair::Class;
 use gannet_proto::rlcmac::paging::{Page, PagingControl};
+use gannet_proto::rlcmac::policy::{Idle, Policy, UplinkAcks};
+use gannet_proto::rlcmac::rlc::Age;
 use gannet_proto::rlcmac::tap::{Late, Scope, Tap};
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::ie::RadioPriority;
@@ -105,17 +107,36 @@ fn of_one_mobile_the_better_priority_goes_first_and_no_sapi_is_disordered() {
     assert!(of_three.is_sorted(), "none overtakes another of its SAPI");
 }
 
+/// Anything that may be done about lost blocks.
+fn random_policy(dice: &mut Rng, plan: &mut Plan) {
+    let before = plan.network.policy;
+    plan.network.policy = Policy {
+        poll_after_loss: 1 + dice.below(u64::from(before.poll_every)) as u16,
+        polls_max: 1 + dice.below(4) as u8,
+        age: [Age::Ignored, Age::Spares, Age::SparesAndFinds][dice.below(3) as usize],
+        idle: [Idle::InTurn, Idle::Spare, Idle::SpareOnce, Idle::ToPoll][dice.below(4) as usize],
+        spares_reports: dice.chance(0.5),
+        uplink_acks: if dice.chance(0.5) { UplinkAcks::OnGap } else { UplinkAcks::Every },
+        ..before
+    };
+    plan.mobile.sparing = dice.chance(0.5);
+}
+
 /// What cell, what mobiles, and what the channel loses.
 fn random_plan(seed: u64, dice: &mut Rng) -> Plan {
     let coding = CodingScheme::ALL[dice.below(4) as usize];
     let pdchs = [0b0001_0000, 0b0011_0000, 0b1111_0000, 0b1110_1000][dice.below(4) as usize];
+    let acknowledged = dice.chance(0.8);
+    let (poll_every, ack_every) = (1 + dice.below(20) as u16, 1 + dice.below(20) as u16);
+    let delayed_release = Duration::from_millis([0, 0, 300, 2000][dice.below(4) as usize]);
+    let (idle, age) = (
+        if dice.chance(0.7) { Idle::Spare } else { Idle::ToPoll },
+        if dice.chance(0.5) { Age::Spares } else { Age::Ignored },
+    );
     let network = NetworkConfig {
-        acknowledged: dice.chance(0.8),
-        poll_every: 1 + dice.below(20) as u16,
-        ack_every: 1 + dice.below(20) as u16,
-        delayed_release: Duration::from_millis([0, 0, 300, 2000][dice.below(4) as usize]),
-        premature_retransmission: dice.chance(0.7),
-        report_age_known: dice.chance(0.5),
+        acknowledged,
+        policy: Policy { poll_every, ack_every, idle, age, poll_after_loss: poll_every, ..Policy::USUAL },
+        delayed_release,
         force_two_phase: dice.chance(0.3),
         confirm_assignment: dice.chance(0.3),
         downlink_slots: 1 + dice.below(4) as u8,
@@ -219,7 +240,8 @@ fn hear_all(world: &mut World) {
 /// A world from a seed.
 fn random_world(seed: u64) {
     let mut dice = Rng::seeded(seed);
-    let plan = random_plan(seed, &mut dice);
+    let mut plan = random_plan(seed, &mut dice);
+    random_policy(&mut Rng::seeded(seed ^ 0x7011_0000), &mut plan);
     let mut world = World::new(&plan);
     let (sent, pages) = random_life(&mut world, plan.mobiles, &mut dice);
     if plan.mobile.holds {

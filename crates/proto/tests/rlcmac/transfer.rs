@@ -116,7 +116,7 @@ fn what_a_mobile_asks_for_twice_it_gets_once() {
     for seed in 0..60 {
         let link = Link::with_rate(0.1 + 0.01 * (seed % 30) as f64);
         let mut plan = Plan { seed, link, ..Plan::default() };
-        plan.network.poll_every = 2 + (seed % 5) as u16;
+        plan.network.policy.poll_every = 2 + (seed % 5) as u16;
         let mut world = World::new(&plan);
         for name in 0..40 {
             world.down(0, &octets(name, 600));

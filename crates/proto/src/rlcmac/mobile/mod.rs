@@ -88,13 +88,23 @@ pub struct MobileConfig {
     /// What waits is kept, however often an access has failed. Otherwise the fifth in a row is the last, and what waits is given up. The same
     /// holds of uplink TBFs that break before one LL-PDU is acknowledged.
     pub holds: bool,
+    /// Uplink blocks are not sent again before the network could tell of the copy, and unasked once until it has told. Otherwise as 44.060
+    /// clause 9.1.3 has it.
+    pub sparing: bool,
     /// The network is elsewhere: it knows of a mobile's TLLI what the blocks say. LL-PDUs of a new TLLI need a new TBF.
     pub is_apart: bool,
 }
 
 impl Default for MobileConfig {
     fn default() -> Self {
-        Self { multislot_class: 6, two_phase: false, queue_octets: 30_000, holds: false, is_apart: false }
+        Self {
+            multislot_class: 6,
+            two_phase: false,
+            queue_octets: 30_000,
+            holds: false,
+            sparing: false,
+            is_apart: false,
+        }
     }
 }
 
@@ -411,7 +421,7 @@ impl Mac {
                 }
             }
             DownBlock::Control { rrbp, message, .. } => {
-                let answer = self.control(now, slot, message, rrbp.is_some());
+                let answer = self.control(now, (slot, at), message, rrbp.is_some());
                 if let (Some(answer), Some(rrbp)) = (answer, rrbp) {
                     self.answers.push_back((slot, BlockPeriod(at).reserved(*rrbp).0, answer));
                 }
@@ -420,7 +430,13 @@ impl Mac {
     }
 
     /// A message on PACCH. Gives the answer that a poll in it is for.
-    fn control(&mut self, now: Instant, slot: u8, message: &Down, is_poll: bool) -> Option<Answer> {
+    fn control(
+        &mut self,
+        now: Instant,
+        (slot, at): (u8, u64),
+        message: &Down,
+        is_poll: bool,
+    ) -> Option<Answer> {
         match *message {
             Down::DownlinkAssignment { to, tfi, slots, acknowledged, is_new } => {
                 self.is_meant(to).then(|| {
@@ -436,7 +452,7 @@ impl Mac {
                 })
             }
             Down::UplinkAckNack { tfi, coding, report, contention } => {
-                self.acknowledged(now, (slot, tfi), coding, &report, contention, is_poll)
+                self.acknowledged(now, (slot, at, tfi), coding, &report, contention, is_poll)
             }
             Down::AccessReject { to, wait } => {
                 if self.is_meant(to) && self.awaiting.is_some() {

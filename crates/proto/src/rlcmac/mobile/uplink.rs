@@ -3,7 +3,7 @@
 use super::{Answer, BROKEN_MAX, FIVE_SECONDS, Mac, MobileTimer, bit, feed, mode};
 use crate::rlcmac::block::UpBlock;
 use crate::rlcmac::custody::{Carried, Custody, LlPdu};
-use crate::rlcmac::rlc::{Ending, Report, Sender, SenderCounts};
+use crate::rlcmac::rlc::{Age, Ending, Report, Sender, SenderCounts, Unasked};
 use crate::rlcmac::signal::{Up, Usfs};
 use gannet_machine::time::{Duration, Instant};
 use gannet_wire::id::Tlli;
@@ -30,9 +30,18 @@ pub(super) struct UplinkTbf {
     has_brought: bool,
     pub(super) sender: Sender<Carried>,
     pub(super) custody: Custody,
+    /// The block period in which something was sent last, and how many blocks had been sent when it began: an acknowledgement in it was made
+    /// then.
+    begun: (u64, u64),
 }
 
 impl UplinkTbf {
+    /// How many blocks had been sent when a block period began.
+    const fn sent_before(&self, period: u64) -> u64 {
+        let (begun, serial) = self.begun;
+        if begun == period { serial } else { self.sender.serial() }
+    }
+
     /// The timeslots that it may use.
     pub(super) fn slots(&self) -> u8 {
         let slots = (0_u8..).zip(&self.usfs).filter(|(_, usf)| usf.is_some());
@@ -110,6 +119,7 @@ impl Mac {
         if one_phase.is_some() {
             sender.set_tlli(Some(tlli));
         }
+        sender.set_unasked(if self.config.sparing { Unasked::Once } else { Unasked::Always });
         self.counts.uplink_tbfs += 1;
         self.uplink = Some(UplinkTbf {
             tfi,
@@ -123,6 +133,7 @@ impl Mac {
             has_brought: false,
             sender,
             custody: Custody::apart(self.config.is_apart),
+            begun: (0, 0),
         });
         self.deadlines.set(MobileTimer::T3164, now + FIVE_SECONDS);
         self.follow_rate(coding);
@@ -167,6 +178,9 @@ impl Mac {
             self.abandon_uplink(now);
             return None;
         }
+        if tbf.begun.0 != at {
+            tbf.begun = (at, tbf.sender.serial());
+        }
         let ending = if is_extended { Ending::Open } else { Ending::Countdown { cv_max, slots } };
         self.deadlines.set(MobileTimer::T3180, now + FIVE_SECONDS);
         let Some(sent) = tbf.sender.next_block(ending) else {
@@ -197,13 +211,14 @@ impl Mac {
     pub(super) fn acknowledged(
         &mut self,
         now: Instant,
-        (slot, tfi): (u8, u8),
+        (slot, at, tfi): (u8, u64, u8),
         coding: CodingScheme,
         report: &Report,
         contention: Option<Tlli>,
         is_poll: bool,
     ) -> Option<Answer> {
         let is_extended = self.options.extended_uplink != Duration::ZERO;
+        let is_sparing = self.config.sparing;
         let tbf = self.uplink.as_mut()?;
         if tbf.tfi != tfi || tbf.slots() & bit(slot) == 0 {
             return None;
@@ -232,7 +247,8 @@ impl Mac {
         // goes by another TBF.
         if !report.is_final || tbf.sender.has_final() {
             // A report that is none of this window changes nothing; its poll is answered all the same.
-            let _ = tbf.sender.acknowledge(report, None);
+            let age = if is_sparing { Age::SparesAndFinds } else { Age::Ignored };
+            let _ = tbf.sender.acknowledge_made_at(report, tbf.sent_before(at), age);
         }
         tbf.done();
         if report.is_final {

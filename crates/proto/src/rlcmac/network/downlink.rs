@@ -9,11 +9,13 @@
 //! ```
 
 use super::fair::{Account, Class};
+use super::polls::Polls;
 use super::resources::{Direction, permits, slots};
 use super::{Control, Loss, MARGIN, Pcu};
 use crate::rlcmac::custody::{Carried, Custody, Delivered, LlPdu};
 use crate::rlcmac::multiframe::BlockPeriod;
 use crate::rlcmac::multislot::MultislotClass;
+use crate::rlcmac::policy::{Idle, Policy};
 use crate::rlcmac::rlc::{Ending, Kind, Mode, Report, Sender, SenderCounts, Sent};
 use crate::rlcmac::signal::To;
 use gannet_machine::time::{Duration, Instant};
@@ -74,15 +76,11 @@ pub(super) struct DownTbf {
     n3105: u8,
     /// The mobile may know of it: an assignment was sent.
     pub(super) is_told: bool,
-    /// Data blocks since the last poll.
-    since_poll: u16,
-    is_polled: bool,
+    pub(super) polls: Polls,
     /// It is released late and has nothing to send: when a poll was due last.
     idle: Option<Instant>,
     /// Delayed release is over: the TBF ends with what it has.
     is_closing: bool,
-    /// How many blocks had been sent when the report that comes was made.
-    serial: u64,
 }
 
 impl DownTbf {
@@ -113,26 +111,15 @@ impl DownTbf {
     }
 
     /// Why it would send a block now.
-    pub(super) fn need(&self) -> Option<Kind> {
+    pub(super) fn need(&mut self, idle: Idle) -> Option<Kind> {
+        self.sender.set_unasked(idle.unasked(self.polls.is_polled()));
         if self.is_active() { self.sender.peek() } else { None }
     }
 
     /// A poll is due with the block that goes now.
-    pub(super) fn wants_poll(&self, every: u16, is_last: bool) -> bool {
-        !self.is_polled
-            && (self.since_poll >= every
-                || is_last
-                || self.sender.is_stalled()
-                || self.sender.waiting_octets() == 0)
-    }
-
-    pub(super) const fn poll_sent(&mut self) {
-        self.is_polled = true;
-        self.since_poll = 0;
-    }
-
-    pub(super) const fn is_polled(&self) -> bool {
-        self.is_polled
+    pub(super) fn wants_poll(&self, policy: &Policy, is_last: bool) -> bool {
+        let is_end = self.sender.is_stalled() || self.sender.waiting_octets() == 0;
+        self.polls.is_due(policy, is_last, is_end)
     }
 
     /// It has nothing to send, and is released late.
@@ -143,7 +130,7 @@ impl DownTbf {
     /// Its next block.
     pub(super) fn next_block(&mut self, ends: bool) -> Option<Sent> {
         let sent = self.sender.next_block(if ends { Ending::WithQueue } else { Ending::Open })?;
-        self.since_poll = self.since_poll.saturating_add(1);
+        self.polls.block_sent();
         while let Some(carried) = self.sender.pop_done() {
             self.custody.done(carried);
         }
@@ -181,8 +168,8 @@ impl DownTbf {
     }
 
     /// The mobile makes its report now.
-    pub(super) const fn report_is_made(&mut self) {
-        self.serial = self.sender.serial();
+    pub(super) const fn report_is_made(&mut self, period: u64) {
+        self.polls.report_is_made(self.sender.serial(), period);
     }
 }
 
@@ -293,11 +280,9 @@ impl Pcu {
             deadlines: Deadlines::default(),
             n3105: 0,
             is_told: false,
-            since_poll: 0,
-            is_polled: false,
+            polls: Polls::default(),
             idle: None,
             is_closing: false,
-            serial: 0,
         };
         if let Some(place) = self.down.get_mut(usize::from(tfi)) {
             *place = Some(Box::new(tbf));
@@ -440,12 +425,13 @@ impl Pcu {
         wants_uplink: Option<RadioPriority>,
     ) {
         let t3193 = self.options.t3192 + T3193_MORE;
-        let (knows_age, t3191) = (self.config.report_age_known, self.config.t3191);
+        let (age, t3191) = (self.config.policy.age, self.config.t3191);
         // In unacknowledged mode nobody knows more than that the mobile answers.
         let mut has_brought = !self.config.acknowledged;
         let Some(tbf) = self.down_tbf(tfi) else { return };
         // A report that is none of this window changes nothing.
-        let acknowledged = tbf.sender.acknowledge(report, knows_age.then_some(tbf.serial));
+        let acknowledged = tbf.sender.acknowledge_made_at(report, tbf.polls.serial(), age);
+        tbf.polls.reported(acknowledged.is_ok_and(|what| what.nacked > 0));
         if tbf.state == DownState::Finishing && acknowledged.is_ok_and(|what| what.acknowledged > 0) {
             tbf.deadlines.set(DownTimer::T3191, now + t3191 + MARGIN);
         }
@@ -485,7 +471,7 @@ impl Pcu {
     pub(super) fn polled(&mut self, now: Instant, tfi: u8, came: bool) {
         let n3105_max = self.config.n3105_max;
         let Some(tbf) = self.down_tbf(tfi) else { return };
-        tbf.is_polled = false;
+        tbf.polls.passed(came);
         tbf.n3105 = if came { 0 } else { tbf.n3105 + 1 };
         if tbf.n3105 >= n3105_max {
             self.silent(now, tfi);
@@ -590,7 +576,7 @@ impl Pcu {
     pub(super) fn keep_alive(&mut self, now: Instant, tfi: u8) {
         let (every, late) = (self.config.idle_poll, self.config.delayed_release);
         let Some(tbf) = self.down_tbf(tfi) else { return };
-        let is_empty = tbf.state == DownState::Flowing && tbf.sender.peek().is_none();
+        let is_empty = tbf.state == DownState::Flowing && tbf.sender.has_nothing();
         if is_empty && tbf.idle.is_none() && !tbf.is_closing {
             if late == Duration::ZERO {
                 // What it was made for has been taken out, or was too old.
@@ -599,7 +585,7 @@ impl Pcu {
             tbf.idle = Some(now);
             tbf.deadlines.set(DownTimer::Release, now + late);
         }
-        if tbf.idle.is_some_and(|since| now.since(since) >= every) && !tbf.is_polled {
+        if tbf.idle.is_some_and(|since| now.since(since) >= every) && !tbf.polls.is_polled() {
             tbf.idle = Some(now);
             let _ = tbf.sender.push(Carried::DUMMY);
         }

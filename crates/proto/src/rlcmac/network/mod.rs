@@ -21,6 +21,7 @@ mod access;
 mod downlink;
 pub mod drain;
 pub mod fair;
+mod polls;
 mod preemption;
 mod queue;
 mod release;
@@ -254,7 +255,7 @@ impl Pcu {
         });
         self.counts.count_uplink(expected.is_some(), block);
         if let Some(expected) = expected {
-            self.answered(now, slot, expected, block);
+            self.answered(now, (slot, period), expected, block);
         }
         match block {
             Some(UpBlock::Data { header, body }) => self.data(slot, header, body, deliver),
@@ -272,9 +273,15 @@ impl Pcu {
     }
 
     /// Whether what was expected in a block came.
-    fn answered(&mut self, now: Instant, slot: u8, expected: Expected, block: Option<&UpBlock>) {
+    fn answered(
+        &mut self,
+        now: Instant,
+        (slot, period): (u8, u64),
+        expected: Expected,
+        block: Option<&UpBlock>,
+    ) {
         match (expected, block) {
-            (Expected::Usf(tfi), block) => self.used(now, tfi, block),
+            (Expected::Usf(tfi), block) => self.used(now, (slot, period), tfi, block),
             (Expected::Report(tfi), block) => {
                 let came = matches!(block, Some(UpBlock::Control(Up::DownlinkAckNack { tfi: its, .. })) if *its == tfi);
                 self.polled(now, tfi, came);

@@ -172,7 +172,7 @@ impl Pcu {
             let unsaid = self.control.get_mut(place).map(core::mem::take).unwrap_or_default();
             let unheard = self.expected.get_mut(place).map(core::mem::take).unwrap_or_default();
             unsaid.into_iter().for_each(|control| self.say_elsewhere(control));
-            unheard.into_iter().for_each(|(_, what)| self.answered(now, slot, what, None));
+            unheard.into_iter().for_each(|(at, what)| self.answered(now, (slot, at), what, None));
             // What this had to be said again there goes elsewhere, too.
             let again = self.control.get_mut(place).map(core::mem::take).unwrap_or_default();
             again.into_iter().for_each(|control| self.say_elsewhere(control));

@@ -6,7 +6,8 @@ use super::{Control, Expected, Pcu, dummy};
 use crate::rlcmac::block::{DownBlock, UpBlock};
 use crate::rlcmac::fates::Came;
 use crate::rlcmac::multiframe::BlockPeriod;
-use crate::rlcmac::rlc::Kind;
+use crate::rlcmac::policy::Idle;
+use crate::rlcmac::rlc::{Evidence, Kind};
 use crate::rlcmac::signal::{Down, To, Up};
 use core::ops::AddAssign;
 use gannet_machine::time::Instant;
@@ -38,6 +39,12 @@ pub struct BlockCounts {
     pub uplink_dummy: u64,
     /// Uplink blocks that were reserved, and in which nothing could be read.
     pub uplink_nothing: u64,
+    /// Downlink data blocks that polled their mobile.
+    pub asked: u64,
+    /// Downlink data blocks that were sent again unasked, to poll a mobile whose answer to the poll before had not come.
+    pub asked_anew: u64,
+    /// Downlink data blocks that were sent again unasked for another reason while another TBF had data for the timeslot.
+    pub unasked_beside: u64,
 }
 
 impl BlockCounts {
@@ -74,6 +81,9 @@ impl AddAssign for BlockCounts {
         self.uplink_control += other.uplink_control;
         self.uplink_dummy += other.uplink_dummy;
         self.uplink_nothing += other.uplink_nothing;
+        self.asked += other.asked;
+        self.asked_anew += other.asked_anew;
+        self.unasked_beside += other.unasked_beside;
     }
 }
 
@@ -91,7 +101,7 @@ impl Pcu {
                 _ => None,
             });
             if let Some(tbf) = report.and_then(|tfi| self.down_tbf(tfi)) {
-                tbf.report_is_made();
+                tbf.report_is_made(period);
             }
         }
     }
@@ -158,7 +168,7 @@ impl Pcu {
                 },
                 None => None,
             };
-            if let Some(message) = self.message(control) {
+            if let Some(message) = self.message(control, period) {
                 return Some(DownBlock::Control { usf, rrbp, message });
             }
             if let Some(rrbp) = rrbp {
@@ -168,7 +178,7 @@ impl Pcu {
     }
 
     /// The message, as things are now; `None` where nobody needs it any more.
-    fn message(&mut self, control: Control) -> Option<Down> {
+    fn message(&mut self, control: Control, period: u64) -> Option<Down> {
         let acknowledged = self.config.acknowledged;
         let coding = self.config.uplink_coding;
         match control {
@@ -184,7 +194,7 @@ impl Pcu {
             }
             Control::UplinkAckNack { tfi } => {
                 let tbf = self.up_tbf(tfi).filter(|tbf| tbf.is_active())?;
-                let (report, contention) = (tbf.report(), tbf.tlli);
+                let (report, contention) = (tbf.report(period), tbf.tlli);
                 Some(Down::UplinkAckNack { tfi, coding, report, contention })
             }
             Control::AccessReject { to } => Some(Down::AccessReject { to, wait: self.config.reject_wait }),
@@ -203,7 +213,9 @@ impl Pcu {
     }
 
     fn data_block(&mut self, now: Instant, slot: u8, period: u64, usf: u8) -> Option<DownBlock> {
-        let mut best = None;
+        let policy = self.config.policy;
+        let can_poll = self.free_rrbp(slot, period).is_some();
+        let (mut best, mut with_data) = (None, 0);
         for tfi in self.resources.tfis(Direction::Down) {
             let Some(tbf) = self.down_tbf(tfi) else { continue };
             if tbf.slots >> slot & 1 == 0 || !tbf.is_active() {
@@ -211,38 +223,40 @@ impl Pcu {
             }
             self.feed_down(now, tfi);
             self.keep_alive(now, tfi);
-            let premature = self.config.premature_retransmission;
             let Some(tbf) = self.down_tbf(tfi) else { continue };
-            let Some(kind) = tbf.need() else { continue };
-            let is_premature = matches!(kind, Kind::PrematureStalled | Kind::PrematureIdle);
-            if is_premature && !premature && tbf.is_polled() {
+            let Some(kind) = tbf.need(policy.idle) else { continue };
+            if policy.spares_reports && kind != Kind::New && tbf.polls.reports_in(period) {
                 continue;
             }
+            let is_unasked = matches!(kind, Kind::PrematureStalled | Kind::PrematureIdle);
+            with_data += u32::from(!is_unasked);
             // One that is to be polled goes by its class: nothing else brings the report that it waits for.
-            let rank = (is_premature && tbf.is_polled(), tbf.account.rank());
+            let is_to_poll = !tbf.polls.is_polled() && (can_poll || policy.idle != Idle::SpareOnce);
+            let is_spare = is_unasked && policy.idle != Idle::InTurn && !is_to_poll;
+            let rank = (is_spare, tbf.account.rank());
             if best.is_none_or(|(least, _)| rank < least) {
                 best = Some((rank, tfi));
             }
         }
         let (_, tfi) = best?;
-        self.data_block_of(now, tfi, (slot, period), usf)
+        self.data_block_of(now, tfi, (slot, period, usf), with_data > 0)
     }
 
     fn data_block_of(
         &mut self,
         now: Instant,
         tfi: u8,
-        (slot, period): (u8, u64),
-        usf: u8,
+        (slot, period, usf): (u8, u64, u8),
+        has_data: bool,
     ) -> Option<DownBlock> {
-        let every = self.config.poll_every;
+        let policy = self.config.policy;
         let ends = self.ends_with_queue(tfi);
         let tbf = self.down.get_mut(usize::from(tfi))?.as_mut()?;
         let carried = tbf.carried_octets();
         let sent = tbf.next_block(ends)?;
         self.drains.data(tbf.mobile, sent.kind, tbf.carried_octets() - carried);
         self.down_time.charge(&mut tbf.account);
-        let wants_poll = tbf.wants_poll(every, sent.is_final);
+        let (wants_poll, is_missed) = (tbf.wants_poll(&policy, sent.is_final), tbf.polls.is_missed());
         if let Some(count) = self.counts.data.get_mut(sent.kind as usize) {
             *count += 1;
         }
@@ -254,16 +268,25 @@ impl Pcu {
         if rrbp.is_some()
             && let Some(tbf) = self.down_tbf(tfi)
         {
-            tbf.poll_sent();
+            tbf.polls.sent();
+            self.counts.asked += 1;
         }
+        let is_unasked = sent.kind != Kind::New && sent.evidence == Evidence::None;
+        let is_anew = is_unasked && rrbp.is_some() && is_missed;
+        self.counts.asked_anew += u64::from(is_anew);
+        self.counts.unasked_beside += u64::from(is_unasked && !is_anew && has_data);
         let header =
             DownlinkHeader { usf, rrbp, power_reduction: 0, tfi, is_final: sent.is_final, bsn: sent.bsn };
         Some(DownBlock::Data { header, body: sent.body })
     }
 
+    fn free_rrbp(&self, slot: u8, period: u64) -> Option<u8> {
+        (0..4).find(|rrbp| !self.is_reserved(slot, BlockPeriod(period).reserved(*rrbp).0))
+    }
+
     /// Reserves a block for an answer to what is sent in this period; gives its RRBP.
     fn poll(&mut self, slot: u8, period: u64, what: Expected) -> Option<u8> {
-        let rrbp = (0..4).find(|rrbp| !self.is_reserved(slot, BlockPeriod(period).reserved(*rrbp).0))?;
+        let rrbp = self.free_rrbp(slot, period)?;
         self.expect(slot, BlockPeriod(period).reserved(rrbp).0, what);
         Some(rrbp)
     }

@@ -5,6 +5,7 @@ use super::resources::{Direction, most_down, permits, slots};
 use super::{Control, MARGIN, Pcu};
 use crate::rlcmac::block::UpBlock;
 use crate::rlcmac::multislot::MultislotClass;
+use crate::rlcmac::policy::UplinkAcks;
 use crate::rlcmac::rlc::{Mode, Receiver, ReceiverCounts, Report};
 use crate::rlcmac::signal::{To, Up, Usfs};
 use gannet_machine::time::{Duration, Instant};
@@ -55,6 +56,8 @@ pub(super) struct UpTbf {
     since_ack: u16,
     /// A PACKET UPLINK ACK/NACK waits for its block.
     ack_waits: bool,
+    /// The block period of the last one, and the blocks that it lacked and that the mobile could not send again yet.
+    lacking: (u64, usize),
     /// The mobile had nothing to send: it is asked again from then on.
     rests_until: Instant,
     /// The mobile announced that nothing follows.
@@ -77,11 +80,29 @@ impl UpTbf {
         self.usfs.get(usize::from(slot)).copied().flatten().filter(|_| may)
     }
 
-    /// What PACKET UPLINK ACK/NACK says now, and whether it is the final one.
-    pub(super) fn report(&mut self) -> Report {
+    /// What PACKET UPLINK ACK/NACK says in this block period, and whether it is the final one.
+    pub(super) fn report(&mut self, period: u64) -> Report {
         self.ack_waits = false;
         self.since_ack = 0;
+        self.lacking = (period, self.receiver.holes());
         Report { is_final: self.state == UpState::Finishing, ..self.receiver.report() }
+    }
+
+    /// The mobile could send in a block period: first what the last acknowledgement lacked, where that had been said before.
+    const fn could_send(&mut self, period: u64) {
+        let (said, lacking) = self.lacking;
+        if period > said {
+            self.lacking = (said, lacking.saturating_sub(1));
+        }
+    }
+
+    /// An acknowledgement is due with what came last, or with nothing in its place.
+    fn is_ack_due(&self, (acks, every): (UplinkAcks, u16), is_first: bool, waits: bool) -> bool {
+        let is_regular = is_first || self.since_ack >= every || waits;
+        match acks {
+            UplinkAcks::Every => is_regular || self.is_counted_down,
+            UplinkAcks::OnGap => self.lacking.1 == 0 && (is_regular || self.receiver.holes() > 0),
+        }
     }
 
     /// It is released: none of its timers counts, and nothing is asked of its mobile but an answer.
@@ -159,6 +180,7 @@ impl Pcu {
             n3103: 0,
             since_ack: 0,
             ack_waits: false,
+            lacking: (0, 0),
             rests_until: Instant::ZERO,
             is_counted_down: false,
         };
@@ -238,10 +260,12 @@ impl Pcu {
     }
 
     /// The block that a USF gave a mobile was used, or was not (N3101).
-    pub(super) fn used(&mut self, now: Instant, tfi: u8, block: Option<&UpBlock>) {
+    pub(super) fn used(&mut self, now: Instant, (slot, period): (u8, u64), tfi: u8, block: Option<&UpBlock>) {
         let (n3101_max, t3169, rest) = (self.config.n3101_max, self.config.t3169, self.config.idle_poll);
         let extended = self.options.extended_uplink;
+        let acks = (self.config.policy.uplink_acks, self.config.policy.ack_every);
         let Some(tbf) = self.up_tbf(tfi) else { return };
+        tbf.could_send(period);
         tbf.n3101 = if block.is_some() { 0 } else { tbf.n3101 + 1 };
         if tbf.n3101 >= n3101_max {
             tbf.state = UpState::Silent;
@@ -251,6 +275,14 @@ impl Pcu {
             tbf.rests_until = now + rest;
             if !tbf.deadlines.is_set(UpTimer::Extended) {
                 tbf.deadlines.set(UpTimer::Extended, now + extended);
+            }
+        } else if acks.0 == UplinkAcks::OnGap && !matches!(block, Some(UpBlock::Data { .. })) {
+            // A mobile that says that it has nothing waits to hear what has come.
+            let waits = matches!(block, Some(UpBlock::Control(Up::Dummy { .. })));
+            let is_begun = tbf.receiver.counts().arrived() > 0 && tbf.state == UpState::Flowing;
+            if is_begun && !tbf.ack_waits && tbf.is_ack_due(acks, false, waits) {
+                tbf.ack_waits = true;
+                self.say(slot, Control::UplinkAckNack { tfi });
             }
         }
     }
@@ -263,7 +295,7 @@ impl Pcu {
         body: &Body,
         mut deliver: impl FnMut(Tlli, &[u8]),
     ) {
-        let ack_every = self.config.ack_every;
+        let acks = (self.config.policy.uplink_acks, self.config.policy.ack_every);
         let tbf = self.up.get_mut(usize::from(header.tfi)).and_then(Option::as_mut);
         let (Some(tbf), Ok(contents)) = (tbf, body.contents()) else {
             self.counts.uplink_nobodys += 1;
@@ -286,7 +318,7 @@ impl Pcu {
         self.counts.up.count(&came);
         tbf.since_ack = tbf.since_ack.saturating_add(1);
         let is_over = tbf.receiver.is_complete() && tbf.state == UpState::Flowing;
-        let is_due = is_first || tbf.since_ack >= ack_every || header.is_stalled || tbf.is_counted_down;
+        let is_due = tbf.is_ack_due(acks, is_first, header.is_stalled);
         let says = is_over || is_due && !tbf.ack_waits && tbf.state == UpState::Flowing;
         if is_over {
             tbf.state = UpState::Finishing;

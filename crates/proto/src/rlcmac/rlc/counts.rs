@@ -1,6 +1,6 @@
 //! What a TBF cost, in blocks and octets.
 
-use super::Kind;
+use super::{Evidence, Kind};
 use core::ops::AddAssign;
 use gannet_wire::rlcmac::coding::HEADER_LEN;
 
@@ -31,6 +31,15 @@ pub struct SenderCounts {
     pub again_octets: u64,
     /// Reports that were not understood: their SSN is outside the window.
     pub stale_reports: u64,
+    /// Of the blocks sent again: a report that could tell of the copy before lacked it ([`super::Evidence::Asked`]).
+    pub asked: u64,
+    /// Of the blocks sent again: only a report that was made before the copy before could arrive lacked it
+    /// ([`super::Evidence::Early`]).
+    pub early: u64,
+    /// Of the blocks sent again: no report lacked the copy before ([`super::Evidence::None`]).
+    pub unasked: u64,
+    /// Times that the window became full.
+    pub stalls: u64,
 }
 
 impl SenderCounts {
@@ -80,6 +89,14 @@ impl SenderCounts {
             Kind::PrematureIdle => self.premature_idle += 1,
         }
     }
+
+    pub(super) const fn count_again(&mut self, evidence: Evidence) {
+        match evidence {
+            Evidence::Asked => self.asked += 1,
+            Evidence::Early => self.early += 1,
+            Evidence::None => self.unasked += 1,
+        }
+    }
 }
 
 impl AddAssign for SenderCounts {
@@ -96,6 +113,10 @@ impl AddAssign for SenderCounts {
         self.filler_octets += other.filler_octets;
         self.again_octets += other.again_octets;
         self.stale_reports += other.stale_reports;
+        self.asked += other.asked;
+        self.early += other.early;
+        self.unasked += other.unasked;
+        self.stalls += other.stalls;
     }
 }
 

@@ -77,6 +77,40 @@ impl Kind {
         [Self::New, Self::Needed, Self::Repeated, Self::PrematureStalled, Self::PrematureIdle];
 }
 
+/// What reports say of a block that is sent again, since its copy before was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Evidence {
+    /// A report that was made when that copy had been sent lacks it: it has not arrived.
+    Asked,
+    /// Reports lack it, but all were made before that copy could arrive.
+    Early,
+    /// No report lacks it, as far as is known when reports were made.
+    None,
+}
+
+/// What a sender makes of the age of a report ([`Sender::acknowledge_made_at`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Nothing: each block that it lacks is NACKED (clause 9.1.3).
+    Ignored,
+    /// A block that was sent later is not NACKED.
+    Spares,
+    /// The same, and blocks from SSN on that were sent before are NACKED: the report was made when they should have been there.
+    SparesAndFinds,
+}
+
+/// Which blocks that nobody has reported are sent again while there is nothing else to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unasked {
+    /// All, from the oldest on and round again (clause 9.1.3).
+    #[default]
+    Always,
+    /// Each once, until a report has come that could tell of the copy.
+    Once,
+    /// None.
+    Never,
+}
+
 /// What a [`Sender`] carries: an LL-PDU, with whatever its owner wants to know about it.
 pub trait LlPdu {
     /// Its octets, at least one; as long as it waits they stay the same.

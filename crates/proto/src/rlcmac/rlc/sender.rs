@@ -1,7 +1,7 @@
 //! The sending side of a TBF: 04.60 (44.060) clauses 9.1.1 to 9.1.3, 9.3.1 to 9.3.3.
 
 use super::cut::{Plan, plan};
-use super::{Kind, LlPdu, Mode, Report, SNS, SenderCounts, WINDOW, modulo};
+use super::{Age, Evidence, Kind, LlPdu, Mode, Report, SNS, SenderCounts, Unasked, WINDOW, modulo};
 use core::fmt;
 use gannet_wire::id::Tlli;
 use gannet_wire::rlcmac::block::{Body, CV_MANY, TLLI_LEN};
@@ -32,6 +32,8 @@ pub struct Sent {
     pub bsn: u8,
     /// Why it is sent.
     pub kind: Kind,
+    /// What reports say of it; of a new block [`Evidence::None`].
+    pub evidence: Evidence,
     /// It is the last block of the TBF: FBI downlink, countdown value 0 uplink.
     pub is_final: bool,
     /// The countdown value: 15 with [`Ending::Open`] and [`Ending::WithQueue`].
@@ -85,6 +87,26 @@ struct Block {
     was_needed: bool,
     /// How many blocks had been sent when it was sent last.
     sent_at: u64,
+    /// What reports say of it since then.
+    evidence: Evidence,
+    /// It was sent again, and no report has come that could tell of that copy.
+    is_again: bool,
+}
+
+impl Block {
+    /// A report lacks it, of which it may be known when it was made. `is_told`: it stands before SSN. True where it counts as missing.
+    const fn note(&mut self, is_told: bool, is_later: bool, is_dated: bool, age: Age) -> bool {
+        if is_dated && !is_later {
+            (self.evidence, self.is_again) = (Evidence::Asked, false);
+        } else if is_dated && is_told && matches!(self.evidence, Evidence::None) {
+            self.evidence = Evidence::Early;
+        }
+        match age {
+            Age::Ignored => is_told,
+            Age::Spares => is_told && !is_later,
+            Age::SparesAndFinds => !is_later,
+        }
+    }
 }
 
 /// The sender. The LL-PDUs that it is given it gives back, in their order: by [`Sender::pop_done`] when they have arrived (in
@@ -110,6 +132,7 @@ pub struct Sender<P> {
     v_s: u32,
     /// Which of the blocks comes next where they are sent unasked, by its place behind V(A).
     round: usize,
+    unasked: Unasked,
     is_closed: bool,
     has_final: bool,
     counts: SenderCounts,
@@ -132,6 +155,7 @@ impl<P: LlPdu> Sender<P> {
             nacked: 0,
             v_s: 0,
             round: 0,
+            unasked: Unasked::Always,
             is_closed: false,
             has_final: false,
             counts: SenderCounts::default(),
@@ -146,6 +170,11 @@ impl<P: LlPdu> Sender<P> {
     /// Blocks that are cut from now on carry this TLLI, or none: contention resolution (clause 7.1.2.3). Those that exist keep theirs.
     pub const fn set_tlli(&mut self, tlli: Option<Tlli>) {
         self.tlli = tlli;
+    }
+
+    /// Which blocks are sent again that nobody has reported.
+    pub const fn set_unasked(&mut self, unasked: Unasked) {
+        self.unasked = unasked;
     }
 
     /// Takes an LL-PDU behind the others.
@@ -216,6 +245,12 @@ impl<P: LlPdu> Sender<P> {
         self.has_final && self.blocks.is_empty()
     }
 
+    /// Nothing waits, and all that was sent is acknowledged.
+    #[must_use]
+    pub fn has_nothing(&self) -> bool {
+        self.waiting == 0 && self.unacknowledged() == 0
+    }
+
     /// The final block exists: it was sent at least once.
     #[must_use]
     pub const fn has_final(&self) -> bool {
@@ -259,11 +294,14 @@ impl<P: LlPdu> Sender<P> {
         }
         block.state = State::Pending;
         block.sent_at = sent_at;
+        block.is_again = true;
+        let evidence = core::mem::replace(&mut block.evidence, Evidence::None);
         let (body, is_final) = (block.body, block.is_final);
+        self.counts.count_again(evidence);
         self.counts.again_octets += body.scheme().data_octets() as u64;
         let behind = (self.v_s - bsn) as usize - 1;
         let countdown = self.countdown(ending, behind);
-        Some(Sent { bsn: modulo(bsn), kind, is_final, countdown, body })
+        Some(Sent { bsn: modulo(bsn), kind, evidence, is_final, countdown, body })
     }
 
     /// Takes over a report.
@@ -280,6 +318,29 @@ impl<P: LlPdu> Sender<P> {
         report: &Report,
         sent_before: Option<u64>,
     ) -> Result<Acknowledged, StaleReport> {
+        let age = if sent_before.is_some() { Age::Spares } else { Age::Ignored };
+        self.take_over(report, sent_before, age)
+    }
+
+    /// The same where it is known that [`Sender::serial`] was `made` when the report was made, with what is to be made of that.
+    ///
+    /// # Errors
+    /// As [`Sender::acknowledge`].
+    pub fn acknowledge_made_at(
+        &mut self,
+        report: &Report,
+        made: u64,
+        age: Age,
+    ) -> Result<Acknowledged, StaleReport> {
+        self.take_over(report, Some(made), age)
+    }
+
+    fn take_over(
+        &mut self,
+        report: &Report,
+        made: Option<u64>,
+        age: Age,
+    ) -> Result<Acknowledged, StaleReport> {
         let mut result = Acknowledged::default();
         if self.mode == Mode::Unacknowledged && !report.is_final {
             return Ok(result);
@@ -290,24 +351,25 @@ impl<P: LlPdu> Sender<P> {
             return Err(StaleReport { ssn: report.ssn, v_a: self.v_a(), v_s: self.v_s() });
         }
         let known = if report.is_final { self.blocks.len() } else { known };
-        for (place, block) in self.blocks.iter_mut().enumerate().take(known) {
-            let bit = known - 1 - place;
-            let arrived = report.is_final || (bit < 64 && report.bitmap >> bit & 1 != 0);
-            let is_later = sent_before.is_some_and(|serial| block.sent_at > serial);
+        for (place, block) in self.blocks.iter_mut().enumerate() {
+            let is_told = place < known;
+            let arrived = known
+                .checked_sub(1 + place)
+                .is_some_and(|bit| report.is_final || (bit < 64 && report.bitmap >> bit & 1 != 0));
+            let is_later = made.is_some_and(|serial| block.sent_at > serial);
+            let is_denied = !arrived && block.note(is_told, is_later, made.is_some(), age);
             match block.state {
-                State::Acked => continue,
-                State::Pending if !arrived && is_later => continue,
-                State::Pending if !arrived => {
+                State::Pending if is_denied => {
                     block.state = State::Nacked;
                     self.nacked += 1;
                     result.nacked += 1;
                 }
-                State::Nacked if !arrived => {}
-                State::Pending | State::Nacked => {
+                State::Pending | State::Nacked if arrived => {
                     self.nacked -= usize::from(block.state == State::Nacked);
                     block.state = State::Acked;
                     result.acknowledged += 1;
                 }
+                State::Acked | State::Pending | State::Nacked => {}
             }
         }
         self.counts.acknowledged += u64::from(result.acknowledged);
@@ -360,8 +422,13 @@ impl<P: LlPdu> Sender<P> {
         if self.waiting > 0 && !is_stalled {
             return Some((Kind::New, 0));
         }
-        let is_pending =
-            |place: &usize| self.blocks.get(*place).is_some_and(|block| block.state == State::Pending);
+        let unasked = self.unasked;
+        let may = |block: &Block| match unasked {
+            Unasked::Always => block.state == State::Pending,
+            Unasked::Once => block.state == State::Pending && !block.is_again,
+            Unasked::Never => false,
+        };
+        let is_pending = |place: &usize| self.blocks.get(*place).is_some_and(may);
         let place = (self.round..self.blocks.len()).chain(0..self.round).find(is_pending)?;
         Some((if is_stalled { Kind::PrematureStalled } else { Kind::PrematureIdle }, place))
     }
@@ -402,13 +469,16 @@ impl<P: LlPdu> Sender<P> {
                 is_final,
                 was_needed: false,
                 sent_at: self.counts.sent(),
+                evidence: Evidence::None,
+                is_again: false,
             });
+            self.counts.stalls += u64::from(self.is_stalled());
         }
         if self.mode == Mode::Unacknowledged {
             self.done = self.cut;
         }
         let countdown = self.countdown(ending, 0);
-        Some(Sent { bsn, kind: Kind::New, is_final, countdown, body })
+        Some(Sent { bsn, kind: Kind::New, evidence: Evidence::None, is_final, countdown, body })
     }
 
     fn compose(&self, plan: &Plan) -> Option<Body> {
