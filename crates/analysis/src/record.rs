@@ -100,7 +100,7 @@ pub enum BlockContents {
 }
 
 /// An RLC data block (44.060, 10.2).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DataBlock {
     /// Its coding scheme, where the capture says it or its length tells.
     pub scheme: Option<CodingScheme>,
@@ -112,6 +112,12 @@ pub struct DataBlock {
     pub countdown: u8,
     /// Uplink: the mobile asks for the time to answer (SI, stall). Downlink: the network asks for a report (RRBP valid).
     pub polls_or_stalls: bool,
+    /// Downlink: RRBP, where the network asks for a report: 0 to 3 for a block 13, 17, 21 or 26 frames later (44.060, 10.4.5).
+    pub rrbp: Option<u8>,
+    /// Its last LL-PDU goes on in the next block: there is more to send.
+    pub goes_on: bool,
+    /// It has nothing but a dummy command of LLC (44.064, 6.4.2.2), by which a TBF goes on without data.
+    pub is_filler: bool,
     /// The mobile, in the first blocks of an uplink TBF.
     pub tlli: Option<u32>,
     /// Octets of LL-PDUs in it, without headers and filling.
@@ -133,6 +139,8 @@ pub struct AckNack {
     pub ssn: u8,
     /// Bit n tells of block `ssn − 1 − n`, modulo 128: whether it has arrived.
     pub received: u64,
+    /// Of a downlink TBF: the mobile asks for an uplink TBF (Channel Request Description).
+    pub asks: bool,
 }
 
 /// Timeslots for a TBF.
@@ -144,6 +152,8 @@ pub struct Assignment {
     pub tfi: Option<u8>,
     /// The mobile, where the message names it.
     pub tlli: Option<u32>,
+    /// The TBF by whose PACCH the mobile hears of it, where the message names that instead.
+    pub through: Option<(Direction, u8)>,
     /// Bit n stands for timeslot n.
     pub timeslots: u8,
     /// On the common control channel (the mobile had no TBF).

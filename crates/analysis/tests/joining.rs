@@ -38,10 +38,8 @@ fn cut(ll_pdus: &[Vec<u8>]) -> Vec<(DataBlock, Body)> {
             tfi: 3,
             bsn: (number % 128) as u8,
             countdown: if number == last { 0 } else { 15 },
-            polls_or_stalls: false,
-            tlli: None,
-            user_octets: 0,
             digest: gannet_analysis::decode::ip::digest(&[body.octets(), &number.to_be_bytes()].concat()),
+            ..DataBlock::default()
         };
         (data, body)
     };

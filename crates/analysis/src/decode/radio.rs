@@ -67,10 +67,21 @@ fn data(body: &Body, data: DataBlock) -> (BlockContents, Option<Body>) {
             let octets: usize = contents.segments().map(|segment| segment.octets.len()).sum();
             let user_octets = u16::try_from(octets).unwrap_or(u16::MAX);
             let tlli = contents.tlli.map(|tlli| tlli.0);
-            (BlockContents::Data(DataBlock { tlli, user_octets, ..data }), Some(*body))
+            let is_filler = octets > 0 && contents.segments().all(|segment| is_dummy(segment.octets));
+            // The final block ends its LL-PDU without an indicator where that fills it.
+            let goes_on = data.countdown != 0 && contents.segments().last().is_some_and(|last| !last.is_last);
+            (BlockContents::Data(DataBlock { tlli, user_octets, is_filler, goes_on, ..data }), Some(*body))
         }
         Err(_) => (BlockContents::Unreadable, None),
     }
+}
+
+/// A dummy command of LLC and its filler (44.064, 6.4.2.2), or filler alone.
+fn is_dummy(octets: &[u8]) -> bool {
+    const COMMAND: [u8; 3] = [0x43, 0xc0, 0x01];
+    const FILLER: u8 = 0x2b;
+    let rest = octets.strip_prefix(&COMMAND).unwrap_or(octets);
+    rest.iter().all(|octet| *octet == FILLER)
 }
 
 fn downlink(block: &[u8]) -> (BlockContents, Option<Body>) {
@@ -84,9 +95,9 @@ fn downlink(block: &[u8]) -> (BlockContents, Option<Body>) {
         bsn: header.bsn,
         countdown: if header.is_final { 0 } else { 15 },
         polls_or_stalls: header.rrbp.is_some(),
-        tlli: None,
-        user_octets: 0,
+        rrbp: header.rrbp,
         digest: digest(block.get(1..).unwrap_or_default()),
+        ..DataBlock::default()
     };
     data(&body, found)
 }
@@ -102,20 +113,20 @@ fn uplink(block: &[u8]) -> (BlockContents, Option<Body>) {
         bsn: header.bsn,
         countdown: header.countdown,
         polls_or_stalls: header.is_stalled,
-        tlli: None,
-        user_octets: 0,
         digest: digest(block.get(1..).unwrap_or_default()),
+        ..DataBlock::default()
     };
     data(&body, found)
 }
 
-fn ack_nack(of: Direction, tfi: u8, report: &AckNackDescription) -> BlockContents {
+fn ack_nack(of: Direction, tfi: u8, report: &AckNackDescription, asks: bool) -> BlockContents {
     BlockContents::AckNack(AckNack {
         tfi,
         of,
         is_final: report.is_final,
         ssn: report.ssn.get(),
         received: report.bitmap,
+        asks,
     })
 }
 
@@ -126,27 +137,29 @@ fn downlink_control(block: &[u8]) -> BlockContents {
     let name = message.name();
     match message {
         DownlinkMessage::Dummy(_) => BlockContents::Dummy,
-        DownlinkMessage::UplinkAckNack(it) => ack_nack(Direction::Up, it.tfi.get(), &it.ack_nack),
+        DownlinkMessage::UplinkAckNack(it) => ack_nack(Direction::Up, it.tfi.get(), &it.ack_nack, false),
         DownlinkMessage::DownlinkAssignment(it) => {
-            let (tfi, tlli) = match it.address {
-                TfiOrTlli::Tfi(GlobalTfi::Downlink(tfi)) => (Some(tfi), None),
-                TfiOrTlli::Tfi(GlobalTfi::Uplink(_)) => (None, None),
+            let (through, tlli) = match it.address {
+                TfiOrTlli::Tfi(by) => (Some(of_global(by)), None),
                 TfiOrTlli::Tlli(tlli) => (None, Some(tlli.0)),
             };
+            let old = through.filter(|(of, _)| *of == Direction::Down).map(|(_, tfi)| tfi);
             BlockContents::Assignment(Assignment {
                 of: Direction::Down,
-                tfi: it.tfi.or(tfi).map(|tfi| tfi.get()),
+                tfi: it.tfi.map(|tfi| tfi.get()).or(old),
                 tlli,
+                through,
                 timeslots: bitmap(it.timeslots),
                 is_common: false,
             })
         }
         DownlinkMessage::UplinkAssignment(it) => {
-            let (old, tlli) = match it.address {
-                UplinkAddress::Tfi(GlobalTfi::Uplink(tfi)) => (Some(tfi), None),
+            let (through, tlli) = match it.address {
+                UplinkAddress::Tfi(by) => (Some(of_global(by)), None),
                 UplinkAddress::Tlli(tlli) => (None, Some(tlli.0)),
                 _ => (None, None),
             };
+            let old = through.filter(|(of, _)| *of == Direction::Up).map(|(_, tfi)| tfi);
             let (tfi, timeslots) = match &it.allocation {
                 UplinkAllocation::Dynamic(dynamic) => (dynamic.tfi, slots(&dynamic.timeslots.usfs())),
                 UplinkAllocation::SingleBlock(single) => (None, of_one(single.timeslot)),
@@ -154,8 +167,9 @@ fn downlink_control(block: &[u8]) -> BlockContents {
             };
             BlockContents::Assignment(Assignment {
                 of: Direction::Up,
-                tfi: tfi.or(old).map(|tfi| tfi.get()),
+                tfi: tfi.map(|tfi| tfi.get()).or(old),
                 tlli,
+                through,
                 timeslots,
                 is_common: false,
             })
@@ -173,11 +187,19 @@ fn downlink_control(block: &[u8]) -> BlockContents {
                 of,
                 tfi: Some(tfi.unwrap_or(it.address.tfi()).get()),
                 tlli: None,
+                through: Some(of_global(it.address)),
                 timeslots: bitmap(it.downlink_timeslots),
                 is_common: false,
             })
         }
         _ => BlockContents::Control { name, tlli: None },
+    }
+}
+
+const fn of_global(tfi: GlobalTfi) -> (Direction, u8) {
+    match tfi {
+        GlobalTfi::Downlink(tfi) => (Direction::Down, tfi.get()),
+        GlobalTfi::Uplink(tfi) => (Direction::Up, tfi.get()),
     }
 }
 
@@ -191,7 +213,9 @@ fn uplink_control(block: &[u8]) -> BlockContents {
     };
     let name = message.name();
     let tlli = match message {
-        UplinkMessage::DownlinkAckNack(it) => return ack_nack(Direction::Down, it.tfi.get(), &it.ack_nack),
+        UplinkMessage::DownlinkAckNack(it) => {
+            return ack_nack(Direction::Down, it.tfi.get(), &it.ack_nack, it.request.is_some());
+        }
         UplinkMessage::Dummy(_) => return BlockContents::Dummy,
         UplinkMessage::ControlAcknowledgement(it) => Some(it.tlli),
         UplinkMessage::CellChangeFailure(it) => Some(it.tlli),
@@ -218,5 +242,5 @@ fn common(block: &[u8]) -> Option<BlockContents> {
         IaRestOctets::Other(_) => return Some(BlockContents::Control { name, tlli: None }),
     };
     let timeslots = of_one(channel.timeslot);
-    Some(BlockContents::Assignment(Assignment { of, tfi, tlli, timeslots, is_common: true }))
+    Some(BlockContents::Assignment(Assignment { of, tfi, tlli, through: None, timeslots, is_common: true }))
 }

@@ -38,9 +38,8 @@ fn each_block_is_a_line_with_all_columns() {
         bsn: 9,
         countdown: 15,
         polls_or_stalls: true,
-        tlli: None,
         user_octets: 30,
-        digest: 0,
+        ..DataBlock::default()
     };
     let control = BlockContents::Control { name: "A, \"B\"", tlli: None };
     for (contents, end) in [

@@ -153,12 +153,16 @@ impl Analysis {
     pub fn take(&mut self, seen: &Seen<Record>) {
         match &seen.what {
             Record::Tcp(segment) => {
+                self.radio.take_segment(&at_place(seen, segment));
                 let seen = at_place(seen, segment.clone());
                 self.tcp.take(&seen);
                 self.between.take(&seen);
             }
             Record::Radio(block) => self.radio.take(&at_place(seen, block.clone())),
-            Record::Packet(packet) => self.pings.take(&at_place(seen, packet)),
+            Record::Packet(packet) => {
+                self.pings.take(&at_place(seen, packet));
+                self.radio.take_packet(&at_place(seen, packet));
+            }
             _ => {}
         }
     }

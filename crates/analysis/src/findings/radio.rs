@@ -1,7 +1,7 @@
 //! Findings of RLC/MAC.
 
 use super::{Finding, Names, ms, percent};
-use crate::radio::report::{Again, CellReport, End, RadioReport, Tbf, Use};
+use crate::radio::report::{Again, CellReport, End, RadioReport, Tbf, TcpAck, Use};
 use crate::record::{Direction, Proof};
 use crate::series::{quantile, real, seconds};
 
@@ -19,6 +19,8 @@ pub(super) fn of_radio(report: &RadioReport, names: &Names, findings: &mut Vec<F
                 again(&tbfs, &of, findings);
                 stalls(&tbfs, &of, findings);
                 reports(&tbfs, direction, &of, findings);
+                holding(&tbfs, &of, findings);
+                acknowledgements(&tbfs, &of, findings);
                 rate(&tbfs, &of, findings);
             }
         }
@@ -123,7 +125,7 @@ fn again(tbfs: &[&Tbf], of: &str, findings: &mut Vec<Finding>) {
     );
     // What was not needed is what one wants to look at.
     let mut examples: Vec<Proof> = Vec::new();
-    for why in [Again::Repeated, Again::Premature, Again::Acknowledged, Again::Needed] {
+    for why in [Again::Repeated, Again::Premature, Again::Acknowledged, Again::Polling, Again::Needed] {
         let of_why = tbfs.iter().flat_map(|tbf| &tbf.sent_again).filter(|again| again.why == why);
         examples.extend(of_why.take(2).map(|again| again.proof));
     }
@@ -134,6 +136,7 @@ fn again(tbfs: &[&Tbf], of: &str, findings: &mut Vec<Finding>) {
             .number("premature", real(sum(Again::Premature)))
             .number("repeated", real(sum(Again::Repeated)))
             .number("acknowledged", real(sum(Again::Acknowledged)))
+            .number("polling", real(sum(Again::Polling)))
             .number("premature_beside_others", real(beside))
             .number("late", real(late))
             .proved_by(examples),
@@ -168,8 +171,13 @@ fn reports(tbfs: &[&Tbf], direction: Direction, of: &str, findings: &mut Vec<Fin
     let asked: u64 = tbfs.iter().map(|tbf| tbf.polls_or_stalls).sum();
     let unanswered: u64 = tbfs.iter().map(|tbf| tbf.polls_unanswered).sum();
     let round = tbfs.iter().filter_map(|tbf| tbf.round_trip_ns).min();
+    let mut between: Vec<u64> = tbfs.iter().flat_map(|tbf| tbf.poll_intervals.points()).copied().collect();
+    let polls = quantile(&mut between, 0.5);
     let asks = match direction {
-        Direction::Down => format!("{asked} polls, {unanswered} of them without a report in time"),
+        Direction::Down => {
+            let apart = polls.map_or(String::new(), |blocks| format!(" one each {blocks} blocks,"));
+            format!("{asked} polls,{apart} {unanswered} of them without a report in its block")
+        }
         Direction::Up => format!("{asked} blocks say that the mobile's window is full"),
     };
     let trip = round.map_or(String::new(), |ns| format!("; the shortest round trip of RLC is {}", ms(ns)));
@@ -177,9 +185,72 @@ fn reports(tbfs: &[&Tbf], direction: Direction, of: &str, findings: &mut Vec<Fin
     findings.push(
         Finding::new("rlc-reports", of, text)
             .number("interval_median_blocks", real(median))
+            .number("poll_interval_median_blocks", polls.map_or(0.0, real))
             .number("polls_or_stalls", real(asked))
             .number("polls_unanswered", real(unanswered))
             .number("round_trip_s", round.map_or(0.0, seconds)),
+    );
+}
+
+/// Blocks that hold a TBF without data.
+fn holding(tbfs: &[&Tbf], of: &str, findings: &mut Vec<Finding>) {
+    let fillers: u64 = tbfs.iter().map(|tbf| tbf.fillers).sum();
+    let dummies: u64 = tbfs.iter().map(|tbf| tbf.dummies).sum();
+    if fillers + dummies == 0 {
+        return;
+    }
+    let held = |tbf: &&&Tbf| tbf.fillers + tbf.dummies > 0;
+    let text = format!(
+        "{} TBFs were held without data, by {fillers} blocks with a dummy command of LLC and {dummies} dummy control blocks",
+        tbfs.iter().filter(held).count()
+    );
+    findings.push(
+        Finding::new("tbf-held", of, text)
+            .number("tbfs", real(tbfs.iter().filter(held).count() as u64))
+            .number("fillers", real(fillers))
+            .number("dummies", real(dummies))
+            .proved_by(tbfs.iter().filter_map(|tbf| tbf.first_filler).map(|(_, proof)| proof)),
+    );
+}
+
+/// Acknowledgements of TCP by TBF, and what the set-up of the TBF added to the round trip.
+fn acknowledgements(tbfs: &[&Tbf], of: &str, findings: &mut Vec<Finding>) {
+    let with: Vec<&&Tbf> = tbfs.iter().filter(|tbf| tbf.acks.seen() > 0).collect();
+    let mut each: Vec<u64> = with.iter().map(|tbf| tbf.acks.seen()).collect();
+    let Some(median) = quantile(&mut each, 0.5) else { return };
+    let all: u64 = each.iter().sum();
+    let own = with.iter().filter(|tbf| tbf.is_of_acks()).count() as u64;
+    let trips = |is_first: bool| -> Vec<u64> {
+        let of_tbf = |tbf: &&&Tbf| -> Vec<u64> {
+            let points = tbf.acks.points();
+            let (first, rest) = points.split_at(points.len().min(1));
+            let these = if is_first { first } else { rest };
+            these.iter().filter_map(TcpAck::round_trip_ns).collect()
+        };
+        with.iter().flat_map(of_tbf).collect()
+    };
+    let (mut first, mut rest) = (trips(true), trips(false));
+    let mut set_ups: Vec<u64> = with.iter().filter_map(|tbf| tbf.set_up_ns()).collect();
+    let [first_ns, rest_ns, set_up_ns] =
+        [&mut first, &mut rest, &mut set_ups].map(|values| quantile(values, 0.5));
+    let said = |what: &str, ns: Option<u64>| ns.map_or(String::new(), |ns| format!("; {what} {}", ms(ns)));
+    let text = format!(
+        "{} TBFs carried {all} acknowledgements of TCP, {median} as the median, {own} of them nothing else{}{}{}",
+        with.len(),
+        said("its set-up took", set_up_ns),
+        said("from a segment to the first acknowledgement of a TBF as the median", first_ns),
+        said("to a later one of the same TBF", rest_ns)
+    );
+    findings.push(
+        Finding::new("tbf-tcp-acks", of, text)
+            .number("tbfs", real(with.len() as u64))
+            .number("tbfs_of_acks_alone", real(own))
+            .number("acks", real(all))
+            .number("acks_median_by_tbf", real(median))
+            .number("set_up_median_s", set_up_ns.map_or(0.0, seconds))
+            .number("round_trip_first_median_s", first_ns.map_or(0.0, seconds))
+            .number("round_trip_later_median_s", rest_ns.map_or(0.0, seconds))
+            .proved_by(with.iter().flat_map(|tbf| tbf.acks.points().first()).map(|ack| ack.proof)),
     );
 }
 

@@ -118,9 +118,10 @@ fn data(bsn: u8) -> Record {
         bsn,
         countdown: 15,
         polls_or_stalls: bsn == 9,
-        tlli: None,
+        rrbp: (bsn == 9).then_some(0),
         user_octets: 30,
         digest: bsn.into(),
+        ..DataBlock::default()
     };
     block(Direction::Down, BlockContents::Data(data))
 }
@@ -128,10 +129,11 @@ fn data(bsn: u8) -> Record {
 #[test]
 fn blocks_say_what_they_were_spent_on_and_which_came_without_need() {
     let mut records: Vec<(u64, Record)> = (0..10).map(|bsn| (u64::from(bsn) * 20, data(bsn))).collect();
-    let report = AckNack { tfi: 1, of: Direction::Down, is_final: false, ssn: 10, received: !(1 << 6) };
+    let report =
+        AckNack { tfi: 1, of: Direction::Down, is_final: false, ssn: 10, received: !(1 << 6), asks: false };
     records.push((300, block(Direction::Up, BlockContents::AckNack(report.clone()))));
     records.push((320, data(3)));
-    records.push((340, block(Direction::Up, BlockContents::AckNack(report.clone()))));
+    records.push((330, block(Direction::Up, BlockContents::AckNack(report.clone()))));
     records.push((360, data(3)));
     records.push((700, data(3)));
     records.push((720, block(Direction::Down, BlockContents::Dummy)));

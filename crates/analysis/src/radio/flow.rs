@@ -1,8 +1,9 @@
 //! One TBF as it passes: its numbers, its reports, and why its blocks come again.
 
-use super::Settings;
+use super::polls::Polls;
 use super::report::{Again, BlockMark, Counts, End, SentAgain, Stall, Tbf};
-use crate::record::{AckNack, DataBlock, Direction, Proof, Stamp};
+use super::{Here, Settings, frames};
+use crate::record::{AckNack, DataBlock, Direction, Proof};
 use crate::series::{Series, real};
 use std::collections::VecDeque;
 
@@ -10,8 +11,6 @@ use std::collections::VecDeque;
 const NUMBERS: u64 = 128;
 /// The window of GPRS (44.060, 9.1.9).
 const WINDOW: u64 = 64;
-/// A report within this time after a poll is its answer; RRBP names 13 to 26 frames of 4.6 ms, and way and queue come on top.
-const ANSWER_NS: u64 = 200_000_000;
 
 /// What is known of one number.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,13 +18,33 @@ struct Block {
     digest: u64,
     /// Copies that were seen: 0 where later blocks came first.
     copies: u32,
-    last: Option<(Stamp, Proof)>,
+    last: Option<Here>,
+    /// The frame of the first.
+    first: Option<Proof>,
     /// Whether a report said that it has arrived.
     has_arrived: bool,
-    /// The last report that told of it, and how many denied it.
-    report: Option<(Stamp, Proof)>,
+    /// The last report that told of it since its last copy, and whether that could have arrived when the report was made.
+    told: Option<(Proof, bool)>,
+    /// Reports that said that it has not arrived, and the last of them.
     denials: u32,
+    denied_by: Option<Proof>,
     is_late: bool,
+}
+
+impl Block {
+    /// A report lacks it. `is_before` says that it stands before the starting number. From that number on a block has not arrived
+    /// either, where it could have when the report was made.
+    fn deny(&mut self, here: Here, lag_frames: u32, is_before: bool) {
+        let could_have = |last: Here| frames::since(here.frame, last.frame) >= lag_frames;
+        let is_in_time = self.copies == 0 || self.last.is_some_and(could_have);
+        if is_in_time || is_before && self.told.is_none_or(|(_, was_in_time)| !was_in_time) {
+            self.told = Some((here.proof, is_in_time));
+        }
+        if is_before {
+            self.denials += 1;
+            self.denied_by = Some(here.proof);
+        }
+    }
 }
 
 /// One TBF.
@@ -42,7 +61,10 @@ pub(super) struct Flow {
     acknowledged: u64,
     is_begun: bool,
     since_report: u64,
-    polled: Option<Stamp>,
+    pub(super) polls: Polls,
+    /// What its last new block begins goes on in the next one.
+    is_inside: bool,
+    lag_frames: u32,
     pub(super) has_final_block: bool,
     most_again: usize,
     slot_rate_sum: f64,
@@ -62,7 +84,7 @@ impl Flow {
         settings: &Settings,
         (place, arfcn): (u16, u16),
         (direction, tfi): (Direction, u8),
-        here: (Stamp, Proof),
+        here: Here,
     ) -> Self {
         let tbf = Tbf {
             place,
@@ -75,7 +97,7 @@ impl Flow {
             assigned: None,
             first_data: None,
             last_new: None,
-            last: here,
+            last: (here.at, here.proof),
             end: End::Open,
             blocks: 0,
             user_octets: 0,
@@ -85,11 +107,16 @@ impl Flow {
             late: 0,
             reports: 0,
             report_intervals: Series::new(settings.points_max),
+            poll_intervals: Series::new(settings.points_max),
             polls_or_stalls: 0,
             polls_unanswered: 0,
             stalls: Vec::new(),
             round_trip_ns: None,
             dummies: 0,
+            fillers: 0,
+            first_filler: None,
+            packets: 0,
+            acks: Series::new(settings.points_max),
             marks: Series::new(settings.points_max),
         };
         Self {
@@ -100,7 +127,9 @@ impl Flow {
             acknowledged: 0,
             is_begun: false,
             since_report: 0,
-            polled: None,
+            polls: Polls::default(),
+            is_inside: false,
+            lag_frames: settings.lag_frames,
             has_final_block: false,
             most_again: settings.sent_again_max,
             slot_rate_sum: 0.0,
@@ -125,12 +154,22 @@ impl Flow {
         self.get(number).is_some_and(|known| known.copies > 0 && known.digest == block.digest)
     }
 
-    /// A data block. `round_ns` is the round trip of RLC, as far as it is known.
+    /// It certainly has more to send: an LL-PDU of which a part was sent, and a window that is not full.
+    pub(super) const fn has_data(&self) -> bool {
+        self.is_inside && self.next - self.acknowledged < WINDOW
+    }
+
+    /// Whether one of its blocks was first seen in this frame of the capture.
+    pub(super) fn began_in(&self, proof: Proof) -> bool {
+        self.blocks.iter().any(|block| block.first == Some(proof))
+    }
+
+    /// A data block. `is_beside_others`: another TBF that shares its timeslot has data.
     pub(super) fn data(
         &mut self,
         (block, timeslot): (&DataBlock, u8),
-        here: (Stamp, Proof),
-        (round_ns, is_beside_others): (u64, bool),
+        here: Here,
+        is_beside_others: bool,
     ) -> Was {
         if !self.is_begun {
             self.is_begun = true;
@@ -144,37 +183,43 @@ impl Flow {
         if known.is_some_and(|digest| digest != block.digest) {
             return Was::Foreign;
         }
-        self.tbf.last = here;
-        self.tbf.first_data.get_or_insert(here);
+        self.tbf.last = (here.at, here.proof);
+        self.tbf.first_data.get_or_insert((here.at, here.proof));
         self.tbf.tlli = self.tbf.tlli.or(block.tlli);
-        self.polls(block, here.0);
+        self.tbf.polls_unanswered += self.polls.expire(here.frame);
+        let is_missed = self.polls.is_missed && block.rrbp.is_some();
+        self.tbf.polls_or_stalls += u64::from(block.polls_or_stalls);
+        if let Some(blocks) = self.polls.block(here.frame, block.rrbp) {
+            self.tbf.poll_intervals.push(blocks);
+        }
         self.since_report += 1;
         self.has_final_block |= block.countdown == 0;
         if known.is_some() {
-            self.again(number, here, (round_ns, is_beside_others));
+            self.again(number, here, is_missed, is_beside_others);
             return Was::Again;
         }
+        self.is_inside = block.goes_on;
         self.new_block(number, (block, timeslot), here);
         Was::New
     }
 
-    fn polls(&mut self, block: &DataBlock, at: Stamp) {
-        if !block.polls_or_stalls {
-            return;
-        }
-        self.tbf.polls_or_stalls += 1;
-        if self.tbf.direction == Direction::Down {
-            self.tbf.polls_unanswered += u64::from(self.polled.is_some());
-            self.polled = Some(at);
-        }
-    }
-
-    fn new_block(&mut self, number: u64, (block, timeslot): (&DataBlock, u8), here: (Stamp, Proof)) {
+    fn new_block(&mut self, number: u64, (block, timeslot): (&DataBlock, u8), here: Here) {
         self.tbf.blocks += 1;
+        if block.is_filler {
+            self.tbf.fillers += 1;
+            self.tbf.first_filler.get_or_insert((here.at, here.proof));
+        }
         self.tbf.user_octets += u64::from(block.user_octets);
-        self.tbf.last_new = Some(here);
+        self.tbf.last_new = Some((here.at, here.proof));
         self.tbf.timeslots |= 1 << (timeslot % 8);
         self.slot_rate_sum += block.scheme.map_or(0.0, |scheme| real(scheme.bits_per_second()));
+        let new = Block {
+            digest: block.digest,
+            copies: 1,
+            last: Some(here),
+            first: Some(here.proof),
+            ..Block::default()
+        };
         if number < self.next {
             // Lost copies from before the first block of the capture stand below.
             while self.first > number {
@@ -183,20 +228,16 @@ impl Flow {
             }
             self.tbf.late += 1;
             if let Some(known) = self.get(number) {
-                *known = Block { digest: block.digest, copies: 1, last: Some(here), is_late: true, ..*known };
+                let Block { denials, denied_by, has_arrived, .. } = *known;
+                *known = Block { is_late: true, denials, denied_by, has_arrived, ..new };
             }
-            self.tbf.marks.push((here.0, number, BlockMark::Late));
+            self.tbf.marks.push((here.at, number, BlockMark::Late));
             return;
         }
         while self.first + (self.blocks.len() as u64) < number {
             self.blocks.push_back(Block::default());
         }
-        self.blocks.push_back(Block {
-            digest: block.digest,
-            copies: 1,
-            last: Some(here),
-            ..Block::default()
-        });
+        self.blocks.push_back(new);
         self.next = number + 1;
         while self.blocks.len() as u64 > NUMBERS {
             self.blocks.pop_front();
@@ -204,51 +245,57 @@ impl Flow {
         }
         // What left the window has arrived, though the report that says so was not seen.
         self.acknowledged = self.acknowledged.max(self.next.saturating_sub(WINDOW));
-        self.tbf.marks.push((here.0, number, BlockMark::New));
+        let mark = if block.is_filler { BlockMark::Filler } else { BlockMark::New };
+        self.tbf.marks.push((here.at, number, mark));
         if self.next - self.acknowledged >= WINDOW {
-            self.tbf.stalls.push(Stall { from: here, until: None });
+            self.tbf.stalls.push(Stall { from: (here.at, here.proof), until: None });
         }
     }
 
-    fn again(&mut self, number: u64, here: (Stamp, Proof), (round_ns, is_beside_others): (u64, bool)) {
+    fn again(&mut self, number: u64, here: Here, is_missed: bool, is_beside_others: bool) {
         let direction = self.tbf.direction;
         let Some(block) = self.get(number) else { return };
         let Some(before) = block.last else { return };
-        let since_copy = block.report.filter(|(at, _)| *at >= before.0);
+        let told = if block.has_arrived { block.told } else { block.told.take() };
         // Uplink copies that the radio loses are not in the capture: two reports before the first one that came brought two.
         let is_second_of_two = direction == Direction::Up && block.is_late && block.denials > block.copies;
-        let (why, report) = match since_copy {
-            _ if is_second_of_two => (Again::Repeated, block.report),
-            _ if block.has_arrived => (Again::Acknowledged, block.report),
-            // The report was made before the copy that it should tell of could arrive.
-            Some((at, _)) if block.copies > 1 && at.0 - before.0.0 < round_ns => {
-                (Again::Repeated, since_copy)
-            }
-            Some(_) => (Again::Needed, since_copy),
-            None => (Again::Premature, None),
+        let why = match told {
+            _ if is_second_of_two => Again::Repeated,
+            _ if block.has_arrived => Again::Acknowledged,
+            Some((_, true)) => Again::Needed,
+            Some((_, false)) => Again::Repeated,
+            None if is_missed => Again::Polling,
+            None => Again::Premature,
         };
+        let asked_by = block.denied_by.filter(|_| is_second_of_two);
         block.copies += 1;
         block.last = Some(here);
         let bsn = u8::try_from(number % NUMBERS).unwrap_or(0);
-        let report = report.map(|(_, proof)| proof);
-        let again =
-            SentAgain { at: here.0, proof: here.1, before: before.1, report, bsn, why, is_beside_others };
+        let report = told.map(|(proof, _)| proof).or(asked_by);
+        let again = SentAgain {
+            at: here.at,
+            proof: here.proof,
+            before: before.proof,
+            report,
+            bsn,
+            why,
+            is_beside_others,
+        };
         self.tbf.again.add(why, is_beside_others);
         if self.tbf.sent_again.len() < self.most_again {
             self.tbf.sent_again.push(again);
         }
-        self.tbf.marks.push((here.0, number, BlockMark::Again(why)));
+        self.tbf.marks.push((here.at, number, BlockMark::Again(why)));
     }
 
     /// A report on it. Gives the shortest time that a block took until it was reported.
-    pub(super) fn report(&mut self, report: &AckNack, here: (Stamp, Proof)) -> Option<u64> {
-        self.tbf.last = here;
+    pub(super) fn report(&mut self, report: &AckNack, here: Here) -> Option<u64> {
+        self.tbf.last = (here.at, here.proof);
         self.tbf.reports += 1;
         self.tbf.report_intervals.push(self.since_report);
         self.since_report = 0;
-        if let Some(polled) = self.polled.take() {
-            self.tbf.polls_unanswered += u64::from(here.0.0.saturating_sub(polled.0) > ANSWER_NS);
-        }
+        self.tbf.polls_unanswered += self.polls.expire(here.frame);
+        self.polls.answered(here.frame);
         if !self.is_begun {
             return None;
         }
@@ -256,42 +303,50 @@ impl Flow {
         let behind = (self.next % NUMBERS + NUMBERS - u64::from(report.ssn) % NUMBERS) % NUMBERS;
         let start = self.next.checked_sub(behind).filter(|_| behind <= WINDOW)?;
         let mut shortest = None;
-        for back in 0..WINDOW {
-            let Some(number) = start.checked_sub(1 + back) else { break };
-            let has_arrived = report.is_final || report.received >> back & 1 == 1;
+        for number in start.saturating_sub(WINDOW)..self.next {
+            let back = start.checked_sub(1 + number);
+            let has_arrived = report.is_final || back.is_some_and(|back| report.received >> back & 1 == 1);
+            let lag_frames = self.lag_frames;
             let Some(block) = self.get(number).filter(|block| !block.has_arrived) else { continue };
-            block.report = Some(here);
             if has_arrived {
                 block.has_arrived = true;
+                block.told = Some((here.proof, true));
                 if let Some(last) = block.last.filter(|_| block.copies == 1) {
-                    let took = here.0.0.saturating_sub(last.0.0);
+                    let took = here.at.0.saturating_sub(last.at.0);
                     shortest = Some(shortest.map_or(took, |least: u64| least.min(took)));
                 }
             } else {
-                block.denials += 1;
+                block.deny(here, lag_frames, back.is_some());
             }
         }
+        self.advance(report, start, here);
+        self.tbf.round_trip_ns = match (self.tbf.round_trip_ns, shortest) {
+            (Some(known), Some(new)) => Some(known.min(new)),
+            (known, new) => known.or(new),
+        };
+        self.tbf.marks.push((here.at, self.acknowledged, BlockMark::Report));
+        shortest
+    }
+
+    /// Lets the window pass what has arrived.
+    fn advance(&mut self, report: &AckNack, start: u64, here: Here) {
         let was = self.acknowledged;
-        while self.acknowledged < start && self.has_arrived(self.acknowledged, report, start) {
+        let end = if report.is_final { self.next } else { start };
+        while self.acknowledged < end && self.has_arrived(self.acknowledged, report, start) {
             self.acknowledged += 1;
         }
         if self.acknowledged > was
             && let Some(stall) = self.tbf.stalls.last_mut().filter(|stall| stall.until.is_none())
         {
-            stall.until = Some(here);
+            stall.until = Some((here.at, here.proof));
         }
-        self.tbf.round_trip_ns = match (self.tbf.round_trip_ns, shortest) {
-            (Some(known), Some(new)) => Some(known.min(new)),
-            (known, new) => known.or(new),
-        };
-        self.tbf.marks.push((here.0, self.acknowledged, BlockMark::Report));
-        shortest
     }
 
     fn has_arrived(&mut self, number: u64, report: &AckNack, start: u64) -> bool {
-        let back = start - 1 - number;
-        let is_said = report.is_final || back >= WINDOW || report.received >> back & 1 == 1;
-        is_said || self.get(number).is_some_and(|block| block.has_arrived)
+        let is_said = |back: u64| back >= WINDOW || report.received >> back & 1 == 1;
+        report.is_final
+            || start.checked_sub(1 + number).is_some_and(is_said)
+            || self.get(number).is_some_and(|block| block.has_arrived)
     }
 
     /// The timeslots' and schemes' rate, when all is known.
@@ -301,8 +356,8 @@ impl Flow {
         if self.tbf.blocks > 0 {
             self.tbf.line_rate = self.slot_rate_sum / real(self.tbf.blocks) * slots;
         }
-        if self.polled.is_some() && end != End::Open {
-            self.tbf.polls_unanswered += 1;
+        if end != End::Open {
+            self.tbf.polls_unanswered += self.polls.unanswered();
         }
         self.tbf
     }

@@ -3,21 +3,27 @@
 //!
 //! | a block that comes again is | when |
 //! |---|---|
-//! | needed | a report since its last copy says that it has not arrived |
+//! | needed | a report since its last copy says that it has not arrived, and was made when it could have |
 //! | premature | no report since its last copy tells of it: there was nothing else to send |
-//! | repeated | the report since its last copy came sooner than a round trip of RLC after that copy, which was itself a second one; or, in uplink, it is the second copy after two reports |
+//! | polling | the same, and it polls the mobile, which has not answered the poll before: nothing but a data block can poll (44.060, 9.3.2.5) |
+//! | repeated | the reports since its last copy that lack it were all made before that copy could arrive; or, in uplink, it is the second copy after two reports |
 //! | after it was acknowledged | a report had said that it has arrived |
 //!
-//! The round trip of RLC is the shortest time from a block to a report that says that it has arrived, so far in the cell and direction.
+//! A report can tell of a block whose four frames are over when its own begin ([`Settings::lag_frames`]). It tells of the blocks before its
+//! starting number by its bitmap, and that none from that number on has arrived (44.060, 9.1.8).
 //! A capture at the network has the downlink as it was sent and the uplink as it arrived.
 
+mod acks;
 mod flow;
+mod frames;
+mod polls;
 pub mod report;
 #[cfg(test)]
 mod tests;
 
 use crate::record::{
-    AckNack, Assignment, BlockContents, DataBlock, Direction, Proof, RadioBlock, Seen, Stamp,
+    AckNack, Assignment, BlockContents, DataBlock, Direction, Packet, Proof, RadioBlock, Seen, Stamp,
+    TcpSegment,
 };
 use flow::{Flow, Was};
 use report::{CellReport, End, RadioReport, Tbf, Use};
@@ -41,26 +47,35 @@ pub struct Settings {
     pub sent_again_max: usize,
     /// TBFs that are kept; more are counted.
     pub tbfs_max: usize,
-    /// The round trip of RLC, in nanoseconds, before one was seen.
-    pub round_trip_ns: u64,
+    /// Frames from the first of a block to the first of a report that can tell of it: those of the block at least.
+    pub lag_frames: u32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { points_max: 512, sent_again_max: 256, tbfs_max: 20_000, round_trip_ns: 100_000_000 }
+        Self { points_max: 512, sent_again_max: 256, tbfs_max: 20_000, lag_frames: 4 }
     }
 }
 
 /// Place, channel number, direction, TFI.
 type Key = (u16, u16, Direction, u8);
 
+/// When and where a block was seen.
+#[derive(Debug, Clone, Copy)]
+struct Here {
+    at: Stamp,
+    proof: Proof,
+    /// Its first TDMA frame.
+    frame: u32,
+}
+
 /// A cell at one place.
 #[derive(Debug)]
 struct Cell {
     report: CellReport,
     accesses: VecDeque<(Stamp, Proof)>,
-    /// The shortest round trips: downlink, uplink.
-    round_ns: [Option<u64>; 2],
+    /// Requests for an uplink TBF in reports on these downlink TBFs.
+    requests: VecDeque<(u8, Stamp, Proof)>,
 }
 
 /// All blocks of a reading.
@@ -71,18 +86,21 @@ pub struct Radio {
     flows: BTreeMap<Key, Flow>,
     done: Vec<Tbf>,
     besides: u64,
+    has_frame_numbers: bool,
+    acks: acks::Acks,
 }
 
 impl Radio {
     /// Without any.
     #[must_use]
-    pub const fn new(settings: Settings) -> Self {
-        Self { settings, cells: BTreeMap::new(), flows: BTreeMap::new(), done: Vec::new(), besides: 0 }
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, ..Self::default() }
     }
 
     /// Takes a block. Those of one place come in the order of time.
     pub fn take(&mut self, seen: &Seen<RadioBlock>) {
         let (block, here) = (&seen.what, (seen.at, seen.proof));
+        self.has_frame_numbers |= block.frame_number != 0;
         let cell = self.cell((seen.place, block.arfcn), here);
         cell.report.spans.1 = here;
         let spent = match block.direction {
@@ -130,31 +148,35 @@ impl Radio {
                 spans: (here, here),
             },
             accesses: VecDeque::new(),
-            round_ns: [None; 2],
+            requests: VecDeque::new(),
         })
     }
 
+    fn here(&self, seen: &Seen<RadioBlock>) -> Here {
+        let frame = frames::of(&seen.what, seen.at, self.has_frame_numbers);
+        Here { at: seen.at, proof: seen.proof, frame }
+    }
+
     /// The TBF of a key, which begins where there is none.
-    fn flow(&mut self, key: Key, here: (Stamp, Proof)) -> &mut Flow {
+    fn flow(&mut self, key: Key, here: Here) -> &mut Flow {
         let (place, arfcn, direction, tfi) = key;
         let new = || Flow::new(&self.settings, (place, arfcn), (direction, tfi), here);
         self.flows.entry(key).or_insert_with(new)
     }
 
     fn data(&mut self, seen: &Seen<RadioBlock>, data: &DataBlock) {
-        let (block, here) = (&seen.what, (seen.at, seen.proof));
+        let (block, here) = (&seen.what, self.here(seen));
         let key = (seen.place, block.arfcn, block.direction, data.tfi);
         self.end_if_silent(key, seen.at);
         let is_over = |flow: &mut Flow| flow.tbf.end == End::Released && !flow.knows(data);
         if self.flows.get_mut(&key).is_some_and(is_over) {
             self.end(key, End::Released);
         }
-        let round_ns = self.round_ns(key);
         let is_beside_others = self.is_beside_others(key, block.timeslot, seen.at);
-        let mut was = self.flow(key, here).data((data, block.timeslot), here, (round_ns, is_beside_others));
+        let mut was = self.flow(key, here).data((data, block.timeslot), here, is_beside_others);
         if was == Was::Foreign {
             self.end(key, End::Replaced);
-            was = self.flow(key, here).data((data, block.timeslot), here, (round_ns, is_beside_others));
+            was = self.flow(key, here).data((data, block.timeslot), here, is_beside_others);
         }
         let Some(cell) = self.cells.get_mut(&(seen.place, block.arfcn)) else { return };
         let spent = match block.direction {
@@ -170,48 +192,50 @@ impl Radio {
         }
     }
 
-    /// The shortest round trip of RLC in a cell and direction so far.
-    fn round_ns(&self, (place, arfcn, direction, _): Key) -> u64 {
-        let known = self.cells.get(&(place, arfcn)).and_then(|cell| match direction {
-            Direction::Down => cell.round_ns[0],
-            Direction::Up => cell.round_ns[1],
-        });
-        known.unwrap_or(self.settings.round_trip_ns)
-    }
-
-    /// Whether another TBF of the cell and direction that shares the timeslot has just sent new data.
+    /// Whether another TBF of the cell and direction that shares the timeslot has just sent new data, and has more.
     fn is_beside_others(&self, key: Key, timeslot: u8, at: Stamp) -> bool {
         let (place, arfcn, direction, tfi) = key;
         let all = (place, arfcn, direction, 0)..=(place, arfcn, direction, u8::MAX);
         self.flows.range(all).any(|((.., other), flow)| {
             let is_fresh = |(last, _): (Stamp, Proof)| at.0.saturating_sub(last.0) <= BESIDE_NS;
             let shares = flow.tbf.timeslots >> (timeslot % 8) & 1 == 1;
-            *other != tfi && shares && flow.tbf.end == End::Open && flow.tbf.last_new.is_some_and(is_fresh)
+            *other != tfi
+                && shares
+                && flow.has_data()
+                && flow.tbf.end == End::Open
+                && flow.tbf.last_new.is_some_and(is_fresh)
         })
     }
 
     fn report(&mut self, seen: &Seen<RadioBlock>, report: &AckNack) {
         let key = (seen.place, seen.what.arfcn, report.of, report.tfi);
         self.end_if_silent(key, seen.at);
+        let here = self.here(seen);
+        if report.asks
+            && let Some(cell) = self.cells.get_mut(&(key.0, key.1))
+            && cell.requests.len() < ACCESSES_MAX
+        {
+            cell.requests.push_back((report.tfi, seen.at, seen.proof));
+        }
         let Some(flow) = self.flows.get_mut(&key).filter(|flow| flow.tbf.end == End::Open) else { return };
-        let shortest = flow.report(report, (seen.at, seen.proof));
+        flow.report(report, here);
         if report.is_final {
             flow.tbf.end = End::Released;
-        }
-        if let (Some(new), Some(cell)) = (shortest, self.cells.get_mut(&(key.0, key.1))) {
-            let [down, up] = &mut cell.round_ns;
-            let known = if report.of == Direction::Down { down } else { up };
-            *known = Some(known.map_or(new, |known| known.min(new)));
         }
     }
 
     fn assignment(&mut self, seen: &Seen<RadioBlock>, assignment: &Assignment) {
-        let here = (seen.at, seen.proof);
-        let asked = (assignment.is_common && assignment.of == Direction::Up)
-            .then(|| self.asked((seen.place, seen.what.arfcn), seen.at))
-            .flatten();
+        let here = self.here(seen);
+        let cell = (seen.place, seen.what.arfcn);
+        let asked = match (assignment.of, assignment.through) {
+            (Direction::Up, _) if assignment.is_common => self.asked(cell, seen.at),
+            (Direction::Up, Some((Direction::Down, by))) => self.requested(cell, by, seen.at),
+            _ => None,
+        };
         let Some(tfi) = assignment.tfi else { return };
-        let key = (seen.place, seen.what.arfcn, assignment.of, tfi);
+        let speaks = assignment.through.and_then(|(of, by)| self.flows.get(&(cell.0, cell.1, of, by)));
+        let tlli = assignment.tlli.or(speaks.and_then(|flow| flow.tbf.tlli));
+        let key = (cell.0, cell.1, assignment.of, tfi);
         self.end_if_silent(key, seen.at);
         let is_another = self.flows.get(&key).is_some_and(|flow| {
             let tbf = &flow.tbf;
@@ -224,9 +248,9 @@ impl Radio {
         }
         let tbf = &mut self.flow(key, here).tbf;
         tbf.asked = tbf.asked.or(asked);
-        tbf.assigned.get_or_insert(here);
-        tbf.tlli = tbf.tlli.or(assignment.tlli);
-        tbf.last = here;
+        tbf.assigned.get_or_insert((here.at, here.proof));
+        tbf.tlli = tbf.tlli.or(tlli);
+        tbf.last = (here.at, here.proof);
         if assignment.timeslots != 0 {
             tbf.timeslots = assignment.timeslots;
         }
@@ -239,6 +263,34 @@ impl Radio {
         let first = accesses.front().copied();
         accesses.clear();
         first
+    }
+
+    /// The first request in a report on this downlink TBF since the last assignment through it.
+    fn requested(&mut self, cell: (u16, u16), by: u8, at: Stamp) -> Option<(Stamp, Proof)> {
+        let requests = &mut self.cells.get_mut(&cell)?.requests;
+        requests.retain(|(_, then, _)| at.0.saturating_sub(then.0) <= SILENT_NS);
+        let first = requests.iter().find(|(tfi, ..)| *tfi == by).map(|(_, at, proof)| (*at, *proof));
+        requests.retain(|(tfi, ..)| *tfi != by);
+        first
+    }
+
+    /// A packet that was put together on the radio, or seen elsewhere: that is none of the radio's.
+    pub fn take_packet(&mut self, seen: &Seen<&Packet>) {
+        self.acks.packet(seen);
+        if seen.what.direction == Some(Direction::Up)
+            && let Some(flow) = flow_of(&mut self.flows, seen.place, seen.what.first)
+        {
+            flow.tbf.packets += 1;
+        }
+    }
+
+    /// The segment in the packet that was taken last.
+    pub fn take_segment(&mut self, seen: &Seen<&TcpSegment>) {
+        if let Some(ack) = self.acks.segment(seen)
+            && let Some(flow) = flow_of(&mut self.flows, seen.place, ack.began.1)
+        {
+            flow.tbf.acks.push(ack);
+        }
     }
 
     fn dummy(&mut self, seen: &Seen<RadioBlock>) {
@@ -286,4 +338,13 @@ impl Radio {
             tbfs_besides: self.besides,
         }
     }
+}
+
+/// The uplink TBF at a place one of whose blocks was first seen in this frame of the capture.
+fn flow_of(flows: &mut BTreeMap<Key, Flow>, place: u16, first: Proof) -> Option<&mut Flow> {
+    let all = (place, 0, Direction::Up, 0)..=(place, u16::MAX, Direction::Up, u8::MAX);
+    flows
+        .range_mut(all)
+        .map(|(_, flow)| flow)
+        .find(|flow| flow.tbf.direction == Direction::Up && flow.began_in(first))
 }

@@ -12,15 +12,18 @@ pub enum Again {
     Needed,
     /// No report had asked for it since it was sent last.
     Premature,
-    /// A report asked for it, but was made before the copy that an earlier report had brought could arrive.
+    /// A report asked for it, but was made before the copy sent last could arrive.
     Repeated,
     /// A report had said that it has arrived.
     Acknowledged,
+    /// No report had asked for it since it was sent last; it polls a mobile that has not answered the poll before.
+    Polling,
 }
 
 impl Again {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Needed, Self::Premature, Self::Repeated, Self::Acknowledged];
+    pub const ALL: [Self; 5] =
+        [Self::Needed, Self::Premature, Self::Repeated, Self::Acknowledged, Self::Polling];
 
     /// Its name.
     #[must_use]
@@ -30,6 +33,7 @@ impl Again {
             Self::Premature => "premature",
             Self::Repeated => "repeated",
             Self::Acknowledged => "after it was acknowledged",
+            Self::Polling => "to poll anew",
         }
     }
 }
@@ -49,7 +53,7 @@ pub struct SentAgain {
     pub bsn: u8,
     /// Why.
     pub why: Again,
-    /// Another TBF of this direction that shares a timeslot had just sent new data.
+    /// Another TBF of this direction that shares a timeslot had just sent new data, and had more.
     pub is_beside_others: bool,
 }
 
@@ -64,6 +68,8 @@ pub struct Counts {
     pub repeated: u64,
     /// [`Again::Acknowledged`].
     pub acknowledged: u64,
+    /// [`Again::Polling`].
+    pub polling: u64,
     /// Premature ones while another TBF had new data.
     pub premature_beside_others: u64,
 }
@@ -78,13 +84,14 @@ impl Counts {
             }
             Again::Repeated => self.repeated += 1,
             Again::Acknowledged => self.acknowledged += 1,
+            Again::Polling => self.polling += 1,
         }
     }
 
     /// All of them.
     #[must_use]
     pub const fn all(&self) -> u64 {
-        self.needed + self.premature + self.repeated + self.acknowledged
+        self.needed + self.premature + self.repeated + self.acknowledged + self.polling
     }
 
     /// Those for this reason.
@@ -95,6 +102,7 @@ impl Counts {
             Again::Premature => self.premature,
             Again::Repeated => self.repeated,
             Again::Acknowledged => self.acknowledged,
+            Again::Polling => self.polling,
         }
     }
 }
@@ -128,12 +136,43 @@ pub struct Stall {
 pub enum BlockMark {
     /// A data block for the first time.
     New,
+    /// The same, with nothing but a dummy command of LLC in it.
+    Filler,
     /// Again.
     Again(Again),
     /// A block that is new here while later ones have come: copies before were lost on the radio.
     Late,
     /// A report, at the number below which all has arrived.
     Report,
+}
+
+/// An acknowledgement of TCP without data that came uplink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TcpAck {
+    /// When its last block had come.
+    pub at: Stamp,
+    /// The frame of that.
+    pub proof: Proof,
+    /// Its first block.
+    pub began: (Stamp, Proof),
+    /// The newest downlink segment that it acknowledges: its first block, and the frame of that.
+    pub sent: Option<(Stamp, Proof)>,
+    /// The last block of that segment.
+    pub answers: Option<(Stamp, Proof)>,
+}
+
+impl TcpAck {
+    /// From the last block of the segment to the first of the acknowledgement, in nanoseconds: the mobile, and the wait for a TBF.
+    #[must_use]
+    pub fn waited_ns(&self) -> Option<u64> {
+        self.answers.map(|(whole, _)| self.began.0.0.saturating_sub(whole.0))
+    }
+
+    /// From the first block of the segment to the last of the acknowledgement, in nanoseconds: the radio's part of the round trip.
+    #[must_use]
+    pub fn round_trip_ns(&self) -> Option<u64> {
+        self.sent.map(|(sent, _)| self.at.0.saturating_sub(sent.0))
+    }
 }
 
 /// One temporary block flow.
@@ -151,7 +190,8 @@ pub struct Tbf {
     pub tlli: Option<u32>,
     /// Bit n stands for timeslot n: those that were assigned; else those in which its blocks were.
     pub timeslots: u8,
-    /// The access burst that may have asked for it: the first one of its cell since the assignment before.
+    /// The report that asked for it, where it was assigned through that report's TBF; else the access burst that may have: the first one of
+    /// its cell since the assignment before.
     pub asked: Option<(Stamp, Proof)>,
     /// Its assignment.
     pub assigned: Option<(Stamp, Proof)>,
@@ -179,9 +219,11 @@ pub struct Tbf {
     pub reports: u64,
     /// Data blocks between two reports.
     pub report_intervals: Series<u64>,
+    /// Data blocks from one poll to the next; downlink.
+    pub poll_intervals: Series<u64>,
     /// Downlink: blocks that ask for a report. Uplink: blocks whose mobile says that its window is full.
     pub polls_or_stalls: u64,
-    /// Polls that no report followed within a fifth of a second.
+    /// Polls in whose block no report came.
     pub polls_unanswered: u64,
     /// Times when the window was full.
     pub stalls: Vec<Stall>,
@@ -189,6 +231,14 @@ pub struct Tbf {
     pub round_trip_ns: Option<u64>,
     /// Dummy blocks in its timeslots while it was there and had nothing new.
     pub dummies: u64,
+    /// New data blocks with nothing but a dummy command of LLC.
+    pub fillers: u64,
+    /// The first of these.
+    pub first_filler: Option<(Stamp, Proof)>,
+    /// Packets that were put together of its blocks; uplink.
+    pub packets: u64,
+    /// Acknowledgements of TCP among them.
+    pub acks: Series<TcpAck>,
     /// For the diagram: time, number without its wrap, what.
     pub marks: Series<(Stamp, u64, BlockMark)>,
 }
@@ -228,6 +278,12 @@ impl Tbf {
         let length =
             |stall: &Stall| stall.until.map_or(self.last.0, |(at, _)| at).0.saturating_sub(stall.from.0.0);
         self.stalls.iter().map(length).sum()
+    }
+
+    /// It carried acknowledgements of TCP and no other packet.
+    #[must_use]
+    pub const fn is_of_acks(&self) -> bool {
+        self.acks.seen() > 0 && self.acks.seen() == self.packets
     }
 
     /// The median of the data blocks between two reports.

@@ -1,7 +1,8 @@
 use super::report::{Again, Counts, End, RadioReport, Tbf};
 use super::{Radio, Settings};
 use crate::record::{
-    AckNack, Assignment, BlockContents, DataBlock, Direction, Proof, RadioBlock, Seen, Stamp,
+    AckNack, Assignment, BlockContents, Carrier, DataBlock, Direction, Packet, Proof, RadioBlock, Seen,
+    Stamp, TcpSegment,
 };
 use gannet_wire::rlcmac::coding::CodingScheme;
 use proptest::prelude::*;
@@ -65,16 +66,17 @@ fn data(tfi: u8, bsn: u8, polls_or_stalls: bool) -> BlockContents {
         bsn,
         countdown: 15,
         polls_or_stalls,
-        tlli: None,
+        rrbp: polls_or_stalls.then_some(0),
         user_octets: 30,
         digest: u64::from(bsn),
+        ..DataBlock::default()
     })
 }
 
 fn acknack(of: Direction, ssn: u8, missing: &[u8], is_final: bool) -> BlockContents {
     let bit = |bsn: &u8| 1_u64 << (ssn.wrapping_sub(1).wrapping_sub(*bsn) % 128);
     let received = !missing.iter().map(bit).fold(0, |all, bit| all | bit);
-    BlockContents::AckNack(AckNack { tfi: TFI, of, is_final, ssn, received })
+    BlockContents::AckNack(AckNack { tfi: TFI, of, is_final, ssn, received, asks: false })
 }
 
 fn assignment(of: Direction, timeslots: u8, is_common: bool) -> BlockContents {
@@ -82,12 +84,47 @@ fn assignment(of: Direction, timeslots: u8, is_common: bool) -> BlockContents {
         of,
         tfi: Some(TFI),
         tlli: Some(0xc000_0001),
+        through: None,
         timeslots,
         is_common,
     })
 }
 
-fn counts(again: Counts) -> [u64; 4] {
+fn assigned(of: Direction, timeslots: u8) -> Assignment {
+    Assignment { of, tfi: Some(TFI), tlli: None, through: None, timeslots, is_common: false }
+}
+
+fn asking(ssn: u8) -> BlockContents {
+    let received = u64::MAX;
+    let (of, is_final, asks) = (Direction::Down, false, true);
+    BlockContents::AckNack(AckNack { tfi: TFI, of, is_final, ssn, received, asks })
+}
+
+fn packet(direction: Direction, began: Stamp, first: Proof) -> Packet {
+    let carrier = Carrier::Segments { nsapi: 5, number: 0, count: 1 };
+    let (direction, mobile) = (Some(direction), None);
+    Packet { direction, mobile, digest: None, ip: None, octets: 40, began, first, carrier }
+}
+
+fn segment(is_forward: bool, (sequence, length): (u32, u32), acknowledgement: u32) -> TcpSegment {
+    TcpSegment {
+        connection: 0,
+        is_forward,
+        sequence,
+        acknowledgement,
+        length,
+        flags: 16,
+        window: 8192,
+        sack: Vec::new(),
+        timestamps: None,
+        scale: None,
+        mss: None,
+        identification: 0,
+        ip_octets: 40 + length,
+    }
+}
+
+fn counts(again: Counts) -> [u64; 5] {
     Again::ALL.map(|why| again.of(why))
 }
 
@@ -99,7 +136,7 @@ fn a_block_that_a_report_asks_for_is_needed() {
     }
     made.report(300, Direction::Down, 10, &[3]).down(320, 3);
     let tbf = made.tbf();
-    assert_eq!((counts(tbf.again), tbf.blocks, tbf.user_octets), ([1, 0, 0, 0], 10, 300));
+    assert_eq!((counts(tbf.again), tbf.blocks, tbf.user_octets), ([1, 0, 0, 0, 0], 10, 300));
     let again = tbf.sent_again[0];
     assert_eq!((again.before.frame, again.report.map(|proof| proof.frame), again.bsn), (4, Some(11), 3));
     assert_eq!(tbf.round_trip_ns, Some(120 * MS), "from block 9 to the report");
@@ -110,31 +147,32 @@ fn a_block_that_a_report_asks_for_is_needed() {
 fn a_block_that_no_report_asks_for_is_premature() {
     let mut made = Made::default();
     made.down(0, 0).down(20, 1).down(40, 0).down(60, 1).down(80, 0);
-    assert_eq!(counts(made.tbf().again), [0, 4 - 1, 0, 0]);
+    assert_eq!(counts(made.tbf().again), [0, 4 - 1, 0, 0, 0]);
     // A report before the last copy does not ask for another one.
     let mut made = Made::default();
     made.down(0, 0).down(20, 1).report(200, Direction::Down, 2, &[0]).down(220, 0).down(500, 0);
-    assert_eq!(counts(made.tbf().again), [1, 1, 0, 0]);
+    assert_eq!(counts(made.tbf().again), [1, 1, 0, 0, 0]);
 }
 
 #[test]
-fn a_second_copy_within_a_round_trip_is_repeated_and_a_later_one_is_needed() {
+fn a_copy_for_a_report_from_before_the_last_copy_is_repeated_and_a_later_one_is_needed() {
     let run = |second_report: u64| {
         let mut made = Made::default();
         made.down(0, 0).down(20, 1).report(140, Direction::Down, 2, &[0]).down(160, 0);
         made.report(second_report, Direction::Down, 2, &[0]).down(second_report + 20, 0);
         made.tbf()
     };
-    let repeated = run(200);
-    assert_eq!((counts(repeated.again), repeated.round_trip_ns), ([1, 0, 1, 0], Some(120 * MS)));
-    assert_eq!(counts(run(400).again), [2, 0, 0, 0]);
+    let repeated = run(175);
+    assert_eq!((counts(repeated.again), repeated.round_trip_ns), ([1, 0, 1, 0, 0], Some(120 * MS)));
+    assert_eq!(repeated.sent_again[1].report.map(|proof| proof.frame), Some(5));
+    assert_eq!(counts(run(180).again), [2, 0, 0, 0, 0]);
 }
 
 #[test]
 fn a_block_that_has_arrived_is_not_sent_again_with_reason() {
     let mut made = Made::default();
     made.down(0, 0).down(20, 1).report(140, Direction::Down, 2, &[]).down(160, 0);
-    assert_eq!(counts(made.tbf().again), [0, 0, 0, 1]);
+    assert_eq!(counts(made.tbf().again), [0, 0, 0, 1, 0]);
 }
 
 #[test]
@@ -143,7 +181,8 @@ fn two_reports_before_the_first_uplink_copy_comes_bring_two() {
     made.up(0, 0).up(20, 2).report(40, Direction::Up, 3, &[1]).report(60, Direction::Up, 3, &[1]);
     made.up(160, 1).up(180, 1);
     let tbf = made.tbf();
-    assert_eq!((counts(tbf.again), tbf.late), ([0, 0, 1, 0], 1));
+    assert_eq!((counts(tbf.again), tbf.late), ([0, 0, 1, 0, 0], 1));
+    assert_eq!(tbf.sent_again[0].report.map(|proof| proof.frame), Some(4), "the second report asked");
 }
 
 #[test]
@@ -178,7 +217,7 @@ fn a_full_window_is_a_stall_until_a_report_moves_it() {
     assert_eq!(tbf.stalls.len(), 1);
     assert_eq!(tbf.stalls[0].from.1.frame, 64);
     assert_eq!((tbf.stalls[0].until.map(|(_, proof)| proof.frame), tbf.stalled_ns()), (Some(66), 240 * MS));
-    assert_eq!(counts(tbf.again), [0, 1, 0, 0]);
+    assert_eq!(counts(tbf.again), [0, 1, 0, 0, 0]);
 }
 
 #[test]
@@ -225,7 +264,7 @@ fn blocks_after_the_release_that_are_known_do_not_make_a_tbf() {
     let mut made = Made::default();
     made.up(0, 0).up(20, 1).add(100, Direction::Down, acknack(Direction::Up, 2, &[], true)).up(120, 1);
     let tbf = made.tbf();
-    assert_eq!((tbf.end, counts(tbf.again)), (End::Released, [0, 0, 0, 1]));
+    assert_eq!((tbf.end, counts(tbf.again)), (End::Released, [0, 0, 0, 1, 0]));
     made.add(1_000, Direction::Down, assignment(Direction::Up, 16, true)).up(1_100, 0);
     assert_eq!(made.analysed().tbfs.len(), 2);
 }
@@ -242,20 +281,91 @@ fn five_silent_seconds_end_a_tbf() {
 fn a_poll_without_a_report_is_unanswered() {
     let mut made = Made::default();
     let poll = |bsn| data(TFI, bsn, true);
-    made.add(0, Direction::Down, poll(0)).report(100, Direction::Down, 1, &[]);
-    made.add(200, Direction::Down, poll(1)).add(500, Direction::Down, poll(2));
+    made.add(0, Direction::Down, poll(0)).report(60, Direction::Down, 1, &[]);
+    made.add(200, Direction::Down, poll(1)).add(500, Direction::Down, poll(1)).add(
+        520,
+        Direction::Down,
+        poll(1),
+    );
     made.report(900, Direction::Down, 3, &[]);
     let tbf = made.tbf();
-    assert_eq!((tbf.polls_or_stalls, tbf.polls_unanswered), (3, 2), "that at 900 ms is too late for one");
+    assert_eq!((tbf.polls_or_stalls, tbf.polls_unanswered), (4, 3), "the block of the last was at 580 ms");
+    assert_eq!(counts(tbf.again), [0, 0, 0, 0, 2], "until an answer comes a copy asks anew");
+    assert_eq!(tbf.poll_intervals.points(), [1, 1, 1, 1]);
 }
 
 #[test]
 fn a_premature_block_takes_the_place_of_others_only_where_others_have_data() {
     let mut made = Made::default();
-    made.down(0, 0).add(20, Direction::Down, data(6, 0, false)).down(40, 0).down(1_000, 0);
+    let mut other = data(6, 1, false);
+    if let BlockContents::Data(block) = &mut other {
+        block.goes_on = true;
+    }
+    made.down(0, 0).add(20, Direction::Down, data(6, 0, false)).down(40, 0);
+    made.add(60, Direction::Down, other).down(80, 0).down(1_000, 0);
     let report = made.analysed();
     let tbf = report.tbfs.iter().find(|tbf| tbf.tfi == TFI).unwrap();
-    assert_eq!((tbf.again.premature, tbf.again.premature_beside_others), (2, 1));
+    assert_eq!((tbf.again.premature, tbf.again.premature_beside_others), (3, 1));
+}
+
+/// The starting number says that none from there on has arrived: a block that could have is asked for, one that could not is not.
+#[test]
+fn a_report_tells_of_what_lies_behind_its_starting_number() {
+    let mut made = Made::default();
+    made.down(0, 0).down(20, 1).down(60, 2).report(75, Direction::Down, 1, &[]).down(100, 1).down(120, 2);
+    let tbf = made.tbf();
+    assert_eq!(counts(tbf.again), [1, 1, 0, 0, 0]);
+    assert_eq!(tbf.sent_again.iter().map(|again| again.bsn).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(tbf.sent_again[0].report.map(|proof| proof.frame), Some(4));
+}
+
+#[test]
+fn blocks_with_a_dummy_command_hold_a_tbf() {
+    let mut made = Made::default();
+    made.down(0, 0);
+    for bsn in 1..4 {
+        let mut filler = data(TFI, bsn, false);
+        if let BlockContents::Data(block) = &mut filler {
+            block.is_filler = true;
+        }
+        made.add(u64::from(bsn) * 200, Direction::Down, filler);
+    }
+    let tbf = made.tbf();
+    assert_eq!((tbf.blocks, tbf.fillers, tbf.first_filler.map(|(_, proof)| proof.frame)), (4, 3, Some(2)));
+}
+
+/// The TBF is known by the frame of the first block, the segment by its number.
+#[test]
+fn acknowledgements_of_tcp_belong_to_their_tbf_and_to_the_segment_that_they_answer() {
+    let mut radio = Radio::new(Settings::default());
+    let mut made = Made::default();
+    made.down(0, 0).down(20, 1);
+    made.add(80, Direction::Up, asking(1));
+    let through = Assignment { through: Some((Direction::Down, TFI)), ..assigned(Direction::Up, 16) };
+    made.add(120, Direction::Down, BlockContents::Assignment(through));
+    made.up(200, 0).up(220, 1).up(240, 2);
+    let proof = |frame| Proof { file: 0, frame };
+    for seen in &made.0 {
+        radio.take(seen);
+        let frame = seen.proof.frame;
+        let (direction, first, acknowledgement, length) = match frame {
+            2 => (Direction::Down, 1, 0, 500),
+            6 | 7 => (Direction::Up, frame - 1, 1500, 0),
+            _ => continue,
+        };
+        let packet = packet(direction, Stamp(seen.at.0 - 20 * MS), proof(first));
+        radio.take_packet(&Seen { at: seen.at, proof: seen.proof, place: 0, what: &packet });
+        let segment = segment(direction == Direction::Down, (1000, length), acknowledgement);
+        radio.take_segment(&Seen { at: seen.at, proof: seen.proof, place: 0, what: &segment });
+    }
+    let report = radio.finish();
+    let tbf = report.tbfs.iter().find(|tbf| tbf.direction == Direction::Up).unwrap();
+    assert_eq!((tbf.packets, tbf.acks.seen(), tbf.is_of_acks()), (2, 2, true));
+    assert_eq!((tbf.asked.map(|(_, proof)| proof.frame), tbf.set_up_ns()), (Some(3), Some(120 * MS)));
+    assert_eq!(tbf.tlli, None, "nobody has said it");
+    let [first, second] = tbf.acks.points() else { panic!("{:?}", tbf.acks) };
+    assert_eq!((first.waited_ns(), first.round_trip_ns()), (Some(180 * MS), Some(220 * MS)));
+    assert_eq!((first.answers.map(|(_, proof)| proof.frame), second.answers), (Some(2), None));
 }
 
 #[test]
@@ -282,7 +392,7 @@ fn any_contents() -> impl Strategy<Value = BlockContents> {
         (0_u8..4, any::<bool>(), any::<bool>(), any::<u8>(), any::<u64>()).prop_map(
             |(tfi, is_up, is_final, ssn, received)| {
                 let of = if is_up { Direction::Up } else { Direction::Down };
-                BlockContents::AckNack(AckNack { tfi, of, is_final, ssn, received })
+                BlockContents::AckNack(AckNack { tfi, of, is_final, ssn, received, asks: is_up })
             }
         ),
         any::<(bool, u8, bool)>().prop_map(|(is_up, timeslots, is_common)| {
