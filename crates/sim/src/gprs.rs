@@ -39,6 +39,18 @@ const GTP_C_PORT: u16 = 2123;
 const GTP_U_PORT: u16 = 2152;
 const GTP_V0_PORT: u16 = 3386;
 
+/// The UDP end of the SGSN at one of its ports; `None` where the port has none.
+#[must_use]
+pub const fn sgsn_end(port: Port) -> Option<SocketAddr> {
+    match port {
+        GB => Some(SGSN_GB),
+        GTP_C => Some(SocketAddr::new(SGSN_GN, GTP_C_PORT)),
+        GTP_U => Some(SocketAddr::new(SGSN_GN, GTP_U_PORT)),
+        GTP_V0 => Some(SocketAddr::new(SGSN_GN, GTP_V0_PORT)),
+        _ => None,
+    }
+}
+
 /// The address of an endpoint of the BSS.
 #[must_use]
 pub const fn bss_address(endpoint: u16) -> SocketAddr {
@@ -132,6 +144,26 @@ pub type OnLoss = Box<dyn FnMut(Loss<'_>)>;
 /// Told of every datagram that a node sends: which node, through which port, to whom, and what.
 pub type OnSent = Box<dyn FnMut(Node, Port, Peer, &[u8])>;
 
+/// A datagram at a port of a node, where a capture of that node has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crossing<'a> {
+    /// When.
+    pub at: Instant,
+    /// At which node.
+    pub node: Node,
+    /// The node sent it (or received it).
+    pub is_sent: bool,
+    /// Through which port.
+    pub port: Port,
+    /// To whom, or from whom.
+    pub peer: Peer,
+    /// Its octets.
+    pub octets: &'a [u8],
+}
+
+/// Told of every datagram that a node sends or receives.
+pub type OnCrossing = Box<dyn FnMut(Crossing<'_>)>;
+
 /// The world.
 pub struct GprsWorld {
     /// The time.
@@ -152,6 +184,8 @@ pub struct GprsWorld {
     pub on_loss: Option<OnLoss>,
     /// Called for every datagram that a node sends, also where nobody is there to receive it.
     pub on_sent: Option<OnSent>,
+    /// Called for every datagram that a node sends or receives.
+    pub on_crossing: Option<OnCrossing>,
     /// Endpoints of the BSS whose NS-VCs are cut: what they send, and what is sent to them, is lost.
     pub cut: BTreeSet<u16>,
     links: [Link; 4],
@@ -227,6 +261,7 @@ impl GprsWorld {
             happenings: VecDeque::new(),
             on_loss: None,
             on_sent: None,
+            on_crossing: None,
             cut: BTreeSet::new(),
             links: [up, down, gn_up, gn_down],
             queue: EventQueue::default(),
@@ -275,6 +310,7 @@ impl GprsWorld {
 
     /// An N-PDU for a mobile arrives at the GGSN from the network behind it.
     pub fn internet(&mut self, frame: Frame) {
+        self.crosses(Node::Ggsn, false, (PORT_TUN, Peer::Link), &frame);
         give!(self, ggsn, Input::Datagram { port: PORT_TUN, peer: Peer::Link, frame }, Happening::Ggsn);
         self.route(Node::Ggsn);
     }
@@ -348,6 +384,7 @@ impl GprsWorld {
         let Delivery { to, port, peer, frame } = delivery;
         self.digest.write(&frame);
         self.digest.write_u64(self.now.0);
+        self.crosses(to, false, (port, peer), &frame);
         match to {
             Node::Ms => give!(self, ms, Input::Datagram { port, peer, frame }, Happening::Ms),
             Node::Bss => give!(self, bss, Input::Datagram { port, peer, frame }, Happening::Bss),
@@ -357,6 +394,12 @@ impl GprsWorld {
         self.route(to);
     }
 
+    fn crosses(&mut self, node: Node, is_sent: bool, (port, peer): (Port, Peer), octets: &[u8]) {
+        if let Some(on_crossing) = &mut self.on_crossing {
+            on_crossing(Crossing { at: self.now, node, is_sent, port, peer, octets });
+        }
+    }
+
     /// Sends what a node has emitted on its way.
     fn route(&mut self, from: Node) {
         let mut outbox = core::mem::take(&mut self.outbox);
@@ -364,6 +407,7 @@ impl GprsWorld {
             if let Some(on_sent) = &mut self.on_sent {
                 on_sent(from, port, peer, &frame);
             }
+            self.crosses(from, true, (port, peer), &frame);
             match (from, port, peer) {
                 (Node::Ms, BEARER, _) => self.now(Node::Bss, BSS_UM, peer, frame),
                 (Node::Bss, BSS_UM, _) => self.now(Node::Ms, BEARER, peer, frame),

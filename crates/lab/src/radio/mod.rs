@@ -8,10 +8,11 @@
 //! | [`ber`] | TCP by C/I and coding scheme |
 //! | [`hour`] | how long a virtual hour of eight cells takes |
 //!
-//! [`world`] has the nodes and the hosts, [`probe`] what is seen of the radio, [`airtime`] for what blocks were used.
+//! [`world`] has the nodes and the hosts, [`probe`] what is seen of the radio, [`capture`] captures of all interfaces, [`airtime`] for what blocks were used.
 
-pub(crate) mod airtime;
+pub mod airtime;
 pub mod ber;
+pub mod capture;
 pub mod hour;
 pub(crate) mod packet;
 pub(crate) mod probe;
@@ -19,7 +20,7 @@ pub mod rate;
 pub mod rtt;
 pub(crate) mod seen;
 pub mod share;
-pub(crate) mod world;
+pub mod world;
 
 use crate::report::Verdict;
 use crate::tcp::config::Config as TcpConfig;

@@ -1,5 +1,6 @@
 //! A radio with RLC/MAC that is looked at while a node has it: what it was given and gave back, and when its mobiles got TBFs.
 
+use super::capture::{Point, Tape};
 use gannet_machine::Context;
 use gannet_machine::time::Instant;
 use gannet_node::bss::radio::{
@@ -10,6 +11,7 @@ use gannet_proto::rlcmac::air::AirCounts;
 use gannet_proto::rlcmac::conservation::faults;
 use gannet_proto::rlcmac::mobile::MobileCounts;
 use gannet_proto::rlcmac::network::{BlockCounts, PreemptionCounts};
+use gannet_proto::rlcmac::tap::Scope;
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::ie::DrxParameter;
 use std::cell::RefCell;
@@ -97,6 +99,7 @@ struct Inner {
     ledgers: [Ledger; 2],
     watched: Option<Watched>,
     series: Option<Series>,
+    tapes: Vec<Tape>,
 }
 
 impl Inner {
@@ -116,6 +119,7 @@ impl Inner {
 
     /// What the watched mobile has counted since it was looked at last.
     fn look(&mut self, now: Instant) {
+        self.record();
         self.count_blocks(now);
         let Some(watched) = &mut self.watched else { return };
         let Some(counts) = self.radio.mobile_counts(watched.mobile) else { return };
@@ -127,6 +131,21 @@ impl Inner {
         ];
         let new = changes.into_iter().filter(|(is_new, _)| *is_new).map(|(_, mark)| (now, mark));
         watched.marks.extend(new);
+    }
+
+    /// What was seen on the air goes to the tapes.
+    fn record(&mut self) {
+        if self.tapes.is_empty() {
+            return;
+        }
+        for cell in 0.. {
+            let Some(tap) = self.radio.tap_mut(cell) else { return };
+            while let Some(sighting) = tap.pop() {
+                self.tapes.iter().for_each(|tape| tape.sighting(cell, &sighting));
+            }
+            let missed = tap.take_missed();
+            self.tapes.iter().for_each(|tape| tape.missed(missed));
+        }
     }
 
     fn count_blocks(&mut self, now: Instant) {
@@ -157,6 +176,7 @@ impl Probe {
             ledgers: [Ledger::default(); 2],
             watched: None,
             series: None,
+            tapes: Vec::new(),
         })))
     }
 
@@ -207,6 +227,19 @@ impl Probe {
     pub fn block_faults(&self) -> Vec<String> {
         let radio = &self.0.borrow().radio;
         faults(radio.cells(), radio.mobiles())
+    }
+
+    /// These tapes have what is seen on the air from now on.
+    pub fn record(&self, tapes: &[Tape]) {
+        let wants = |point| tapes.iter().any(|tape| tape.has(point));
+        let scope = match (wants(Point::Um), wants(Point::Abis)) {
+            (true, _) => Some(Scope::Both),
+            (false, true) => Some(Scope::Abis),
+            (false, false) => None,
+        };
+        let mut inner = self.0.borrow_mut();
+        inner.radio.observe(scope);
+        inner.tapes = if scope.is_some() { tapes.to_vec() } else { Vec::new() };
     }
 
     /// Keeps what happens to a mobile from now on.

@@ -196,6 +196,14 @@ fn measure_with(
     Ok(measured)
 }
 
+/// Pings the host from the first mobile and waits for the answer: how long it took. `None` where none comes in 20 s.
+pub fn ping(world: &mut World, number: u16) -> Option<Duration> {
+    let address = world.address(0)?;
+    let sent = world.gprs.now;
+    world.mobile_sends(0, &echo(address, HOST, number, false));
+    answer(world, address, number).map(|came| came.since(sent))
+}
+
 /// Answers the echo request at the host and waits for the answer at the mobile.
 fn answer(world: &mut World, address: Ipv4Addr, number: u16) -> Option<Instant> {
     let end = world.gprs.now + LONGEST;

@@ -6,6 +6,7 @@
 //!
 //! Gb and Gn take 1 ms each way and lose nothing. The host is at the GGSN.
 
+use super::capture::Tape;
 use super::probe::Probe;
 use super::seen::{Seen, Spot};
 use crate::tcp::Endpoint;
@@ -110,6 +111,7 @@ pub struct World {
     second: Option<Ipv4Addr>,
     addresses: Vec<Option<Ipv4Addr>>,
     frames: usize,
+    tapes: Vec<Tape>,
 }
 
 impl Setup {
@@ -200,11 +202,24 @@ impl World {
         world.ok_or_else(|| "the context of a mobile did not become active".to_owned())
     }
 
-    /// The same; `None` where a context does not become active, as the air loses too much.
+    /// The same; these tapes record it from its beginning.
+    ///
+    /// # Errors
+    /// As [`World::new`].
+    pub fn recorded(setup: &Setup, tapes: &[Tape]) -> Result<Self, String> {
+        let world = Self::make(setup, tapes)?;
+        world.ok_or_else(|| "the context of a mobile did not become active".to_owned())
+    }
+
+    /// The same without tapes; `None` where a context does not become active, as the air loses too much.
     ///
     /// # Errors
     /// A sentence, where a node refuses its configuration.
     pub fn try_new(setup: &Setup) -> Result<Option<Self>, String> {
+        Self::make(setup, &[])
+    }
+
+    fn make(setup: &Setup, tapes: &[Tape]) -> Result<Option<Self>, String> {
         let config = config(setup);
         let frames = config.frames;
         let bss = bss::Config { calls: setup.calls.clone(), ..config.bss.clone() };
@@ -217,6 +232,12 @@ impl World {
         let dice = Rng::seeded(setup.seed ^ 0x7ad1_0000_0000);
         gprs.bss = Driven::new(bss, Quiet::default(), dice, gprs.frames.clone());
         let addresses = vec![None; setup.mobiles as usize];
+        if !tapes.is_empty() {
+            probe.record(tapes);
+            let tapes = tapes.to_vec();
+            gprs.on_crossing =
+                Some(Box::new(move |crossing| tapes.iter().for_each(|tape| tape.crossing(&crossing))));
+        }
         let mut world = Self {
             gprs,
             probe,
@@ -227,6 +248,7 @@ impl World {
             second: None,
             addresses,
             frames,
+            tapes: tapes.to_vec(),
         };
         Ok(world.activate(setup).then_some(world))
     }
@@ -339,7 +361,10 @@ impl World {
                     *place = Some(address);
                 }
             }
-            Happening::Ms(MsEvent::NPdu { mobile, frame, .. }) => self.came(Some(mobile), &frame),
+            Happening::Ms(MsEvent::NPdu { mobile, frame, .. }) => {
+                self.tapes.iter().for_each(|tape| tape.came(self.gprs.now, mobile, &frame));
+                self.came(Some(mobile), &frame);
+            }
             Happening::Internet(frame) => self.came(None, &frame),
             Happening::Ms(_) | Happening::Bss(_) | Happening::Sgsn(_) | Happening::Ggsn(_) => {}
         }
