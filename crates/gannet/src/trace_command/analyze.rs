@@ -1,12 +1,17 @@
 //! `gannet trace analyze` and `export`: what connections and blocks of captures say, for people and for other programs.
 
-use super::{Files, print_json};
+use super::{Files, clocks_json, print_json};
 use clap::Args;
 use gannet_analysis::Reading;
 use gannet_analysis::export::{csv, xplot};
 use gannet_analysis::findings::{Analysis, Names, Report};
+use gannet_analysis::join::clocks::Ahead;
+use gannet_analysis::join::connections::Connection;
+use gannet_analysis::reading::Place;
 use gannet_analysis::record::{Record, Seen};
 use gannet_analysis::tcp::report::{ConnectionReport, HalfReport};
+use gannet_analysis::view::kind;
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -43,8 +48,7 @@ pub(super) fn analyze(arguments: &AnalyzeArguments) -> Result<ExitCode, String> 
     let mut reading = files.open(settings)?;
     let report = read(&mut reading, |_| Ok(())).map_err(|error| error.to_string())?;
     if files.json {
-        let value = serde_json::to_value(&report).map_err(|error| error.to_string())?;
-        print_json(&value);
+        print_json(&report_json(files, &clocks, &reading, &report)?);
         return Ok(files.ended(&reading));
     }
     files.print_clocks(&clocks);
@@ -55,6 +59,23 @@ pub(super) fn analyze(arguments: &AnalyzeArguments) -> Result<ExitCode, String> 
         gannet_rt::outln!("Nothing to say: neither TCP, pings nor blocks of a radio are in it.");
     }
     Ok(files.ended(&reading))
+}
+
+/// The report, and what its numbers of files, places and connections stand for.
+fn report_json(files: &Files, clocks: &[Ahead], reading: &Reading, report: &Report) -> Result<Value, String> {
+    let place = |place: &Place| json!({"file": place.file + 1, "interface": place.interface, "name": place.name, "kind": kind(place.kind)});
+    let ends = |ends: &Connection| json!({"opener": ends.opener, "other": ends.other});
+    let mut value = serde_json::to_value(report).map_err(|error| error.to_string())?;
+    for (name, what) in [
+        ("files", json!(files.names())),
+        ("clocks", clocks_json(clocks)),
+        ("places", reading.places().iter().map(place).collect()),
+        ("ends", reading.connections().iter().map(ends).collect()),
+        ("damages", json!(files.damages(reading))),
+    ] {
+        value[name] = what;
+    }
+    Ok(value)
 }
 
 /// Writes the files.
