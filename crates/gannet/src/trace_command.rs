@@ -2,6 +2,7 @@
 
 mod analyze;
 mod input;
+mod query;
 
 use clap::{Args, Subcommand};
 use gannet_analysis::join::clocks::Ahead;
@@ -30,6 +31,8 @@ pub enum TraceCommand {
     Analyze(analyze::AnalyzeArguments),
     /// Segments, blocks and findings as CSV, and plots of connections for xplot
     Export(analyze::ExportArguments),
+    /// A question in SQL over records, segments, blocks, TBFs and findings
+    Query(query::QueryArguments),
 }
 
 /// Which captures, and how they are read.
@@ -94,6 +97,7 @@ pub fn run(command: &TraceCommand) -> Result<ExitCode, String> {
         TraceCommand::Timeline(arguments) => timeline(arguments),
         TraceCommand::Analyze(arguments) => analyze::analyze(arguments),
         TraceCommand::Export(arguments) => analyze::export(arguments),
+        TraceCommand::Query(arguments) => query::query(arguments),
     }
 }
 
@@ -151,6 +155,9 @@ impl Files {
 
     /// What is damaged, with the file as the person named it.
     fn says(&self, damage: &Damage) -> String {
+        if (damage.frame, damage.octet) == (0, 0) {
+            return format!("{}: {}", self.input.word(&damage.path), damage.what);
+        }
         Damage { path: PathBuf::from(self.input.word(&damage.path)), ..damage.clone() }.to_string()
     }
 
