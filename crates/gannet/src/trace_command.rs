@@ -1,6 +1,7 @@
 //! `gannet trace`: what captures of any network say.
 
 mod analyze;
+mod export;
 mod input;
 mod query;
 
@@ -30,7 +31,7 @@ pub enum TraceCommand {
     /// What connections, pings and blocks of the radio say, each with the frames that prove it
     Analyze(analyze::AnalyzeArguments),
     /// Segments, blocks and findings as CSV, and plots of connections for xplot
-    Export(analyze::ExportArguments),
+    Export(export::ExportArguments),
     /// A question in SQL over records, segments, blocks, TBFs and findings
     Query(query::QueryArguments),
 }
@@ -96,7 +97,7 @@ pub fn run(command: &TraceCommand) -> Result<ExitCode, String> {
         TraceCommand::Journey(arguments) => way(arguments),
         TraceCommand::Timeline(arguments) => timeline(arguments),
         TraceCommand::Analyze(arguments) => analyze::analyze(arguments),
-        TraceCommand::Export(arguments) => analyze::export(arguments),
+        TraceCommand::Export(arguments) => export::export(arguments),
         TraceCommand::Query(arguments) => query::query(arguments),
     }
 }
@@ -124,7 +125,7 @@ impl Files {
         if self.files.len() < 2 || self.as_stamped {
             return Ok((Vec::new(), settings));
         }
-        let paths = self.input.paths(&self.files)?;
+        let paths = self.paths()?;
         let clocks = clocks_of(&paths, settings.clone()).map_err(|damage| self.says(&damage))?;
         settings.clocks_ahead_ns = vec![0; self.files.len()];
         for ahead in clocks.iter().filter(|it| it.ahead_ns.unsigned_abs() > it.uncertainty_ns) {
@@ -135,8 +136,12 @@ impl Files {
         Ok((clocks, settings))
     }
 
+    fn paths(&self) -> Result<Vec<PathBuf>, String> {
+        self.input.paths(&self.files)
+    }
+
     fn open(&self, settings: Settings) -> Result<Reading, String> {
-        let paths = self.input.paths(&self.files)?;
+        let paths = self.paths()?;
         Reading::open(&paths, settings).map_err(|damage| self.says(&damage))
     }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
 mod commands;
+mod export;
 mod page;
 mod recompute;
 
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Output, Stdio};
 
 fn main() -> ExitCode {
-    gannet_testkit::main(&[commands::CASES, page::CASES, recompute::CASES].concat())
+    gannet_testkit::main(&[commands::CASES, export::CASES, page::CASES, recompute::CASES].concat())
 }
 
 /// Where the captures are that all tests read.
