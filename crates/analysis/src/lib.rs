@@ -8,6 +8,7 @@
 //! * [`join`]: what belongs together across frames: blocks of an LL-PDU, segments of an N-PDU, names of a mobile.
 //! * [`reading`]: all of it in one pass of bounded memory.
 //! * [`tcp`], [`radio`]: what segments and blocks say, with the frames that prove it.
+//! * [`layers`]: what each layer carries, and what headers cost.
 //! * [`findings`]: the same in plain words.
 //! * [`export`]: the same for other programs.
 //! * [`view`]: what a person reads of it.
@@ -16,7 +17,10 @@ pub mod decode;
 pub mod export;
 pub mod findings;
 pub mod join;
+pub mod layers;
 pub mod pings;
+#[cfg(feature = "query")]
+pub mod query;
 pub mod radio;
 pub mod reading;
 pub mod record;

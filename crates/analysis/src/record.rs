@@ -1,10 +1,10 @@
 //! One record for each unit of each layer, as it was seen at one place.
 
 use gannet_wire::rlcmac::coding::CodingScheme;
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
-/// The frame that proves a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+/// The frame that proves a record. Written out, its file counts from 1, as people see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Proof {
     /// The file, in the order in which files were named, from 0.
     pub file: u16,
@@ -12,8 +12,17 @@ pub struct Proof {
     pub frame: u64,
 }
 
+impl Serialize for Proof {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Proof", 2)?;
+        fields.serialize_field("file", &(u32::from(self.file) + 1))?;
+        fields.serialize_field("frame", &self.frame)?;
+        fields.end()
+    }
+}
+
 /// Nanoseconds since the beginning of 1970, UTC, after the offset of the file's clock was taken away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize)]
 pub struct Stamp(pub u64);
 
 impl Stamp {
@@ -52,7 +61,7 @@ pub struct Seen<T> {
 }
 
 /// The direction of what crosses the radio, Gb or Gn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 pub enum Direction {
     /// From the mobile.
     Up,

@@ -1,16 +1,21 @@
 //! `gannet trace`: what captures of any network say.
 
 mod analyze;
+mod export;
+mod input;
+mod query;
 
 use clap::{Args, Subcommand};
 use gannet_analysis::join::clocks::Ahead;
 use gannet_analysis::record::{Carrier, Direction, Proof, Record, Seen, Stamp};
+use gannet_analysis::source::Damage;
 use gannet_analysis::view::contents::Contents;
 use gannet_analysis::view::journey::{self, Journey, Sighting};
 use gannet_analysis::view::rows::{Chooser, Who};
 use gannet_analysis::view::{kind, mobile, words};
 use gannet_analysis::{Reading, Settings, clocks_of};
 use serde_json::{Value, json};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -26,13 +31,15 @@ pub enum TraceCommand {
     /// What connections, pings and blocks of the radio say, each with the frames that prove it
     Analyze(analyze::AnalyzeArguments),
     /// Segments, blocks and findings as CSV, and plots of connections for xplot
-    Export(analyze::ExportArguments),
+    Export(export::ExportArguments),
+    /// A question in SQL over records, segments, blocks, TBFs and findings
+    Query(query::QueryArguments),
 }
 
 /// Which captures, and how they are read.
 #[derive(Debug, Args)]
 pub struct Files {
-    /// Captures: pcap or pcapng, also packed by gzip or zstd
+    /// Captures: pcap or pcapng, also packed by gzip or zstd; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// A UDP port of NS, besides 23000 and what is known as NS by its contents; may be repeated
@@ -44,6 +51,8 @@ pub struct Files {
     /// Prints JSON
     #[arg(long)]
     json: bool,
+    #[arg(skip)]
+    input: input::Input,
 }
 
 /// The arguments of `gannet trace info`.
@@ -88,7 +97,8 @@ pub fn run(command: &TraceCommand) -> Result<ExitCode, String> {
         TraceCommand::Journey(arguments) => way(arguments),
         TraceCommand::Timeline(arguments) => timeline(arguments),
         TraceCommand::Analyze(arguments) => analyze::analyze(arguments),
-        TraceCommand::Export(arguments) => analyze::export(arguments),
+        TraceCommand::Export(arguments) => export::export(arguments),
+        TraceCommand::Query(arguments) => query::query(arguments),
     }
 }
 
@@ -115,7 +125,8 @@ impl Files {
         if self.files.len() < 2 || self.as_stamped {
             return Ok((Vec::new(), settings));
         }
-        let clocks = clocks_of(&self.files, settings.clone()).map_err(|damage| damage.to_string())?;
+        let paths = self.paths()?;
+        let clocks = clocks_of(&paths, settings.clone()).map_err(|damage| self.says(&damage))?;
         settings.clocks_ahead_ns = vec![0; self.files.len()];
         for ahead in clocks.iter().filter(|it| it.ahead_ns.unsigned_abs() > it.uncertainty_ns) {
             if let Some(slot) = settings.clocks_ahead_ns.get_mut(usize::from(ahead.file)) {
@@ -125,22 +136,46 @@ impl Files {
         Ok((clocks, settings))
     }
 
-    fn open(&self, settings: Settings) -> Result<Reading, String> {
-        Reading::open(&self.files, settings).map_err(|damage| damage.to_string())
+    fn paths(&self) -> Result<Vec<PathBuf>, String> {
+        self.input.paths(&self.files)
     }
 
-    /// Says what is damaged, for people; that is a failure.
+    fn open(&self, settings: Settings) -> Result<Reading, String> {
+        let paths = self.paths()?;
+        Reading::open(&paths, settings).map_err(|damage| self.says(&damage))
+    }
+
+    /// Says what is damaged, beside JSON on standard error; that is a failure.
     fn ended(&self, reading: &Reading) -> ExitCode {
         for damage in reading.damages() {
-            if !self.json {
-                gannet_rt::outln!("{damage}. What is before counts.");
+            let text = format!("{}. What is before counts.", self.says(damage));
+            if self.json {
+                let _ = writeln!(io::stderr(), "gannet: {text}");
+            } else {
+                gannet_rt::outln!("{text}");
             }
         }
         if reading.damages().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
+    /// What is damaged, with the file as the person named it.
+    fn says(&self, damage: &Damage) -> String {
+        if (damage.frame, damage.octet) == (0, 0) {
+            return format!("{}: {}", self.input.word(&damage.path), damage.what);
+        }
+        Damage { path: PathBuf::from(self.input.word(&damage.path)), ..damage.clone() }.to_string()
+    }
+
     fn name(&self, file: u16) -> String {
-        self.files.get(usize::from(file)).map_or_else(String::new, |path| path.display().to_string())
+        self.files.get(usize::from(file)).map_or_else(String::new, |path| self.input.word(path))
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.files.iter().map(|path| self.input.word(path)).collect()
+    }
+
+    fn damages(&self, reading: &Reading) -> Vec<String> {
+        reading.damages().iter().map(|damage| self.says(damage)).collect()
     }
 
     fn print_clocks(&self, clocks: &[Ahead]) {
@@ -192,11 +227,11 @@ fn info(files: &Files) -> Result<ExitCode, String> {
     let contents = Contents::of(&mut reading);
     let unknowns = contents.unknowns(&reading);
     if files.json {
-        print_json(&info_json(&reading, &contents, &clocks, &unknowns));
+        print_json(&info_json(files, (&reading, &contents), &clocks, &unknowns));
     } else {
         print_info(files, &reading, &contents, &clocks, &unknowns);
     }
-    Ok(if reading.damages().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(files.ended(&reading))
 }
 
 fn print_json(value: &Value) {
@@ -209,7 +244,7 @@ fn seconds_between(first: Option<Stamp>, last: Option<Stamp>) -> f64 {
 
 fn print_info(files: &Files, reading: &Reading, contents: &Contents, clocks: &[Ahead], unknowns: &[String]) {
     for (number, path) in (1..).zip(&files.files) {
-        gannet_rt::outln!("File {number}: {}", path.display());
+        gannet_rt::outln!("File {number}: {}", files.input.word(path));
     }
     files.print_clocks(clocks);
     let seconds = seconds_between(contents.first, contents.last);
@@ -253,7 +288,12 @@ fn listed(names: &[String]) -> String {
     if names.is_empty() { "unknown".to_owned() } else { names.join(" ") }
 }
 
-fn info_json(reading: &Reading, contents: &Contents, clocks: &[Ahead], unknowns: &[String]) -> Value {
+fn info_json(
+    files: &Files,
+    (reading, contents): (&Reading, &Contents),
+    clocks: &[Ahead],
+    unknowns: &[String],
+) -> Value {
     let layers: Vec<_> = contents
         .layers
         .iter()
@@ -274,6 +314,7 @@ fn info_json(reading: &Reading, contents: &Contents, clocks: &[Ahead], unknowns:
     let [right, wrong, ciphered, cut] = contents.fcs;
     let rlc = contents.counts.rlc;
     json!({
+        "files": files.names(),
         "frames": contents.counts.frames,
         "seconds": seconds_between(contents.first, contents.last),
         "clocks": clocks_json(clocks),
@@ -283,6 +324,7 @@ fn info_json(reading: &Reading, contents: &Contents, clocks: &[Ahead], unknowns:
         "connections": reading.connections().len(),
         "mobiles": mobiles,
         "unknown": unknowns,
+        "damages": files.damages(reading),
     })
 }
 
@@ -295,9 +337,7 @@ fn way(arguments: &JourneyArguments) -> Result<ExitCode, String> {
     let (clocks, settings) = files.aligned()?;
     let mut reading = files.open(settings)?;
     let Some(journey) = journey::find(&mut reading, wanted) else {
-        for damage in reading.damages() {
-            gannet_rt::outln!("{damage}");
-        }
+        files.ended(&reading);
         let name = files.name(wanted.file);
         return Err(format!("frame {} of {name} carries no IP packet, nor a part of one", wanted.frame));
     };

@@ -1,4 +1,4 @@
-//! Comma-separated values (RFC 4180), lines ending with a line feed. Times are seconds since 1970 with nine digits.
+//! Comma-separated values (RFC 4180), lines ending with a line feed. Times are seconds since 1970 with nine digits, files count from 1.
 
 use crate::findings::Finding;
 use crate::record::{BlockContents, Direction, RadioBlock, Seen, Stamp, TcpSegment};
@@ -23,7 +23,7 @@ pub fn segments(to: &mut dyn Write, seen: &Seen<TcpSegment>) -> io::Result<()> {
         to,
         "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
         time(seen.at),
-        seen.proof.file,
+        u32::from(seen.proof.file) + 1,
         seen.proof.frame,
         seen.place,
         segment.connection,
@@ -75,7 +75,7 @@ pub fn blocks(to: &mut dyn Write, seen: &Seen<RadioBlock>) -> io::Result<()> {
         to,
         "{},{},{},{},{},{},{},{direction},{},{},{},{rest}",
         time(seen.at),
-        seen.proof.file,
+        u32::from(seen.proof.file) + 1,
         seen.proof.frame,
         seen.place,
         block.arfcn,

@@ -27,7 +27,7 @@ fn each_segment_is_a_line_with_all_columns() {
     assert_eq!(text.lines().count(), 98);
     assert!(text.lines().all(|line| commas(line) == commas(csv::SEGMENT_COLUMNS)));
     let syn = text.lines().next().unwrap();
-    assert!(syn.contains(",0,1,") && syn.ends_with(",60"), "{syn}");
+    assert!(syn.contains(",1,1,") && syn.ends_with(",60"), "{syn}");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn each_block_is_a_line_with_all_columns() {
         let mut line = Vec::new();
         csv::blocks(&mut line, &Seen { at: Stamp(1_500_000_001), proof, place: 4, what }).unwrap();
         let line = String::from_utf8(line).unwrap();
-        assert_eq!(line, format!("1.500000001,1,5,4,871,2,77,{end}"));
+        assert_eq!(line, format!("1.500000001,2,5,4,871,2,77,{end}"));
         assert_eq!(commas(&line), commas(csv::BLOCK_COLUMNS));
     }
 }

@@ -1,10 +1,12 @@
 //! What an analysis says in plain words: each finding has its numbers and the frames that prove it.
 
+mod layers;
 mod radio;
 #[cfg(test)]
 mod tests;
 mod transport;
 
+use crate::layers::{Layers, LayersReport};
 use crate::pings::{Pings, Row};
 use crate::radio::Radio;
 use crate::radio::report::RadioReport;
@@ -119,6 +121,8 @@ pub struct Report {
     pub pings: Vec<Row>,
     /// The radio.
     pub radio: RadioReport,
+    /// What each layer carried.
+    pub layers: LayersReport,
 }
 
 impl Report {
@@ -140,6 +144,7 @@ pub struct Analysis {
     between: Between,
     radio: Radio,
     pings: Pings,
+    layers: Layers,
 }
 
 impl Analysis {
@@ -151,6 +156,7 @@ impl Analysis {
 
     /// Takes a record; they come in the order of time.
     pub fn take(&mut self, seen: &Seen<Record>) {
+        self.layers.take(seen);
         match &seen.what {
             Record::Tcp(segment) => {
                 self.radio.take_segment(&at_place(seen, segment));
@@ -185,7 +191,9 @@ impl Analysis {
         }
         of_pings(&pings, names, &mut findings);
         radio::of_radio(&radio, names, &mut findings);
-        Report { findings, connections, ways, pings, radio }
+        let layers = self.layers.finish();
+        layers::of_layers(&layers, names, &mut findings);
+        Report { findings, connections, ways, pings, radio, layers }
     }
 }
 

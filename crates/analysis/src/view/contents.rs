@@ -69,7 +69,7 @@ impl Contents {
         self.layers.iter().filter(|((_, of), _)| *of == layer).map(|(_, count)| count).sum()
     }
 
-    /// What these captures cannot tell, in sentences.
+    /// What these captures cannot tell, in sentences. [`Reading::damages`] says which of them are damaged.
     #[must_use]
     pub fn unknowns(&self, reading: &Reading) -> Vec<String> {
         let has = |kind| self.places.iter().any(|place| place.kind == kind);
@@ -105,7 +105,6 @@ impl Contents {
                 unknowns.push(format!("{count} {text}"));
             }
         }
-        unknowns.extend(reading.damages().iter().map(|damage| format!("{damage}. What is before counts.")));
         unknowns
     }
 }
