@@ -31,8 +31,8 @@ build: ## the release binary, target/release/gannet
 	@scripts/install-packages clang libbpf-dev linux-libc-dev || echo "without clang the build has no kernel programs: no XDP"
 	$(CARGO) build --release --locked --bin gannet
 
-bench: ## cost per layer of the downlink path, in ns per packet
-	$(CARGO) bench --locked -p gannet-proto
+bench: ## cost per layer of the downlink path, in ns per packet; how fast captures are written and read
+	$(CARGO) bench --locked -p gannet-proto -p gannet-trace -p gannet-analysis
 	$(CARGO) bench --locked -p gannet-rt --bench fcs --bench ciphering --bench uplink_ciphering
 
 fuzz: ## every fuzz target for FUZZ_SECONDS (default 60) each

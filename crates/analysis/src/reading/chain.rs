@@ -91,7 +91,7 @@ struct Whole<'a> {
 pub struct Chain {
     settings: Settings,
     places: Vec<Place>,
-    places_by: HashMap<(u16, usize, Kind), u16>,
+    places_by: HashMap<(u16, usize, Kind), u16, foldhash::quality::RandomState>,
     ns_vcs: HashSet<(SocketAddr, SocketAddr), foldhash::quality::RandomState>,
     fragments: Fragments,
     mobiles: Mobiles,
