@@ -1,6 +1,7 @@
 //! `gannet trace`: what captures of any network say.
 
 mod analyze;
+mod view;
 
 use clap::{Args, Subcommand};
 use gannet_analysis::join::clocks::Ahead;
@@ -27,6 +28,8 @@ pub enum TraceCommand {
     Analyze(analyze::AnalyzeArguments),
     /// Segments, blocks and findings as CSV, and plots of connections for xplot
     Export(analyze::ExportArguments),
+    /// A page that shows the layers on one time axis, served to this machine alone
+    View(view::ViewArguments),
 }
 
 /// Which captures, and how they are read.
@@ -89,6 +92,7 @@ pub fn run(command: &TraceCommand) -> Result<ExitCode, String> {
         TraceCommand::Timeline(arguments) => timeline(arguments),
         TraceCommand::Analyze(arguments) => analyze::analyze(arguments),
         TraceCommand::Export(arguments) => analyze::export(arguments),
+        TraceCommand::View(arguments) => view::view(arguments),
     }
 }
 

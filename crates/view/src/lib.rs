@@ -1,0 +1,19 @@
+//! The page of a trace: the layers of captures above each other on one time axis, served on loopback.
+//!
+//! * [`index`]: captures read once, as rows that are found by time.
+//! * [`lane`]: what stands above each other, and the kinds of rows.
+//! * [`texts`]: what each row says, in a temporary file.
+//! * [`tile`]: what a window of time shows: rows, or counts where there are too many.
+//! * [`connection`]: the time sequence of a connection.
+//! * [`journey`]: the way of one packet.
+//! * [`search`]: mobiles, addresses and words.
+//! * [`server`]: the page and its answers.
+
+pub mod connection;
+pub mod index;
+pub mod journey;
+pub mod lane;
+pub mod search;
+pub mod server;
+pub mod texts;
+pub mod tile;
