@@ -16,12 +16,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sim", &["machine", "proto", "node"]),
     ("trace", &["wire"]),
     ("analysis", &["wire"]),
+    ("view", &["analysis"]),
     ("ops", &["wire", "machine", "proto"]),
     ("demux", &["wire", "machine", "qos", "proto"]),
     ("rt", &["wire", "machine", "qos", "proto", "trace", "demux"]),
     ("rig", &["machine", "demux", "rt"]),
     ("lab", &["wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux", "rig"]),
-    ("gannet", &["wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis"]),
+    ("gannet", &["wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis", "view"]),
     ("testkit", &[]),
 ];
 
