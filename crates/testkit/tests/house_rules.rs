@@ -22,7 +22,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("rt", &["wire", "machine", "qos", "proto", "trace", "demux"]),
     ("rig", &["machine", "demux", "rt"]),
     ("lab", &["wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux", "rig"]),
-    ("gannet", &["wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis", "view"]),
+    (
+        "gannet",
+        &["wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis", "view"],
+    ),
     ("testkit", &[]),
 ];
 

@@ -9,7 +9,9 @@
  * @typedef {{kind: string, of: string, text: string, numbers: [string, number][], proofs: [number, number][]}} Finding
  * @typedef {{files: string[], start_ns: string, length: number, rows: number, lanes: LaneAbout[], kinds: KindAbout[], places: string[],
  *   mobiles: Mobile[], mobiles_in_all: number, connections: Connection[], connections_in_all: number, findings: Finding[],
- *   damages: string[]}} About
+ *   damages: string[], is_live: boolean}} About
+ * @typedef {{index: number, name: string, down_bits_per_s: number, up_bits_per_s: number, bucket: [number, number] | null}} MobileNow
+ * @typedef {{generation: number, ended: string | null, mobiles: MobileNow[]}} Pulse
  * @typedef {[at: number, began: number, kind: string, way: number, height: number, row: number]} Mark
  * @typedef {{lane: string, rows: number, marks: Mark[], sums: [bin: number, kind: string, count: number][], most: number}} Tile
  * @typedef {{from: number, data: number, until: number, is_up: boolean, text: string, proof: [number, number]}} Span

@@ -346,6 +346,13 @@ function hover(event) {
 function fill() {
   byId("files").textContent = about.files.join(", ");
   byId("files").title = about.files.join("\n");
+  refill();
+}
+
+/** Mobiles and connections to choose from. */
+function refill() {
+  mobileSelect.replaceChildren(new Option("all", ""));
+  connectionSelect.replaceChildren();
   for (const mobile of about.mobiles) mobileSelect.append(new Option(mobile.name, String(mobile.index)));
   for (const one of about.connections) {
     for (const forward of [true, false]) {
@@ -357,6 +364,8 @@ function fill() {
     }
   }
   if (!connectionSelect.options.length) connectionSelect.append(new Option("none", ""));
+  mobileSelect.value = place.mobile === null ? "" : String(place.mobile);
+  chooseConnection();
 }
 
 /** The connection with the most data, where none is chosen. */
@@ -404,6 +413,33 @@ async function settle() {
   await followRow();
 }
 
+/** A node that is followed: what came is asked for each second, and the window stays at the end. */
+function follow() {
+  let generation = 0;
+  const pulse = async () => {
+    const isHeld = /** @type {HTMLInputElement} */ (byId("hold")).checked;
+    const now = /** @type {import("./answers.js").Pulse} */ (await ask("live", { hold: isHeld }));
+    panels.mobiles(now.mobiles, choose);
+    if (now.ended) say(`Nothing more comes: ${now.ended}.`);
+    if (now.generation === generation || isHeld) return;
+    generation = now.generation;
+    const width = place.until - place.from;
+    const wasAtEnd = place.until >= about.length - width / 10;
+    about = await ask("about");
+    where = layout(about);
+    panels.findings(about, (proof) => { goToFrame(proof).catch(failed); });
+    refill();
+    // Rows have other numbers now.
+    place.lane = place.row = way = null;
+    if (wasAtEnd) show(about.length - Math.min(Math.max(width, 1e9), 6e10), about.length, about.length);
+    moved();
+  };
+  byId("live").hidden = false;
+  byId("tab-mobiles").hidden = false;
+  const again = () => pulse().catch(failed).finally(() => setTimeout(again, 1000));
+  again();
+}
+
 async function begin() {
   about = await ask("about");
   where = layout(about);
@@ -412,6 +448,7 @@ async function begin() {
   await settle();
   listen();
   moved();
+  if (about.is_live) follow();
 }
 
 begin().catch(failed);

@@ -133,6 +133,21 @@ export function records(rows, go, lanes) {
   byId("table").replaceChildren(caption, table(["at s", "layer", "kind", "mobile", "what"], lines, [0]));
 }
 
+/**
+ * What mobiles of a running node do.
+ * @param {import("./answers.js").MobileNow[]} now
+ * @param {(mobile: number) => void} choose
+ */
+export function mobiles(now, choose) {
+  const kbit = (/** @type {number} */ bits) => (bits / 1000).toFixed(1);
+  const rows = now.map((one) => [
+    button(one.name, () => choose(one.index)), kbit(one.down_bits_per_s), kbit(one.up_bits_per_s),
+    one.bucket ? `${one.bucket[0]}` : "–", one.bucket ? kbit(one.bucket[1]) : "–",
+  ]);
+  const note = element("p", "Rates of the last ten seconds in kbit/s; Bmax in octets and R in kbit/s as the cell said.", "of");
+  byId("mobiles").replaceChildren(note, table(["mobile", "down", "up", "Bmax", "R"], rows, [1, 2, 3, 4]));
+}
+
 /** @param {import("./answers.js").About} about */
 export function legend(about) {
   const list = element("ul", [], "plain");
@@ -145,7 +160,7 @@ export function legend(about) {
   byId("legend").replaceChildren(list);
 }
 
-const PANELS = ["findings", "packet", "found", "table", "legend"];
+const PANELS = ["findings", "packet", "found", "table", "legend", "mobiles"];
 
 /** @param {string} name */
 export function open(name) {

@@ -107,6 +107,17 @@ pub struct MobileNames {
     pub names: Vec<String>,
 }
 
+/// What a mobile got and sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Traffic {
+    /// Octets of packets to it.
+    pub down_octets: u64,
+    /// Octets of packets from it.
+    pub up_octets: u64,
+    /// Its bucket, where flow control told of it.
+    pub bucket: Option<Bucket>,
+}
+
 /// The bucket that flow control told of.
 #[derive(Debug, Clone, Copy)]
 pub struct Bucket {
@@ -159,6 +170,14 @@ impl Index {
     /// # Errors
     /// Where the temporary file cannot be written.
     pub fn of(reading: &mut Reading, files: Vec<String>) -> io::Result<Self> {
+        Self::since(reading, files, None)
+    }
+
+    /// The same, with times that count from `start` where that is earlier than all of it.
+    ///
+    /// # Errors
+    /// Where the temporary file cannot be written.
+    pub fn since(reading: &mut Reading, files: Vec<String>, start: Option<u64>) -> io::Result<Self> {
         let mut analysis = Analysis::new(
             gannet_analysis::tcp::Settings::default(),
             gannet_analysis::radio::Settings { sent_again_max: 100_000, ..Default::default() },
@@ -201,6 +220,7 @@ impl Index {
         };
         index.canonical(reading);
         index.sort();
+        index.start = start.map_or(index.start, |start| start.min(index.start));
         index.mark_repeats();
         index.count();
         Ok(index)
@@ -287,6 +307,28 @@ impl Index {
     #[must_use]
     pub fn lane(&self, lane: Lane) -> &[Row] {
         self.lanes.get(lane.index()).map_or(&[], |rows| rows.all())
+    }
+
+    /// What a mobile got and sent in the last seconds.
+    #[must_use]
+    pub fn traffic(&self, mobile: u32, last_ns: u64) -> Traffic {
+        let from = self.end().saturating_sub(last_ns);
+        let mut traffic = Traffic::default();
+        // Each packet is counted at one kind of place.
+        let lanes = [Lane::NPdu, Lane::GPdu, Lane::Ip];
+        let lane = lanes.into_iter().find(|lane| self.lane(*lane).iter().any(|row| row.mobile == mobile));
+        let rows =
+            lane.and_then(|lane| self.lanes.get(lane.index())).map(|rows| rows.within(from, u64::MAX).1);
+        for row in rows.unwrap_or_default().iter().filter(|row| row.mobile == mobile) {
+            let octets = u64::from(row.height);
+            match row.way {
+                0 => traffic.up_octets += octets,
+                1 => traffic.down_octets += octets,
+                _ => {}
+            }
+        }
+        traffic.bucket = self.buckets.iter().rev().find(|bucket| bucket.mobile == mobile).copied();
+        traffic
     }
 
     /// The name of a mobile, as a row has it.

@@ -6,6 +6,8 @@
 use crate::connection::Window as ConnectionWindow;
 use crate::index::Index;
 use crate::lane::{Kind, Lane};
+use crate::live::Watched;
+use crate::shared::{Shared, Shown};
 use crate::tile::{self, Window};
 use crate::{journey, search};
 use axum::Router;
@@ -49,26 +51,25 @@ const ASSETS: &[(&str, &str, &str)] = &[
 #[derive(Debug)]
 pub struct Server {
     listener: std::net::TcpListener,
-    index: Arc<Index>,
+    shared: Arc<Shared>,
 }
 
 impl Server {
-    /// Binds a port of loopback; 0 takes any that is free.
+    /// Binds a port of loopback; 0 takes any that is free. With a node that is watched, its last minutes are shown.
     ///
     /// # Errors
     /// Where the port is taken.
-    pub fn bind(index: Index, port: u16) -> io::Result<Self> {
+    pub fn bind(index: Index, watched: Option<Watched>, port: u16) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, index: Arc::new(index) })
+        let shared = Shared::new(index, watched, listener.local_addr()?)?;
+        Ok(Self { listener, shared })
     }
 
-    /// Where it listens.
-    ///
-    /// # Errors
-    /// Where the system cannot tell.
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+    /// The address of the page, with the token that opens it.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/?token={}", self.shared.address(), self.shared.token())
     }
 
     /// Serves until SIGINT or SIGTERM.
@@ -76,12 +77,11 @@ impl Server {
     /// # Errors
     /// Where the socket fails.
     pub fn run(self) -> io::Result<()> {
-        let address = self.address()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener)?;
             let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-            let router = router(self.index, address);
+            let router = router(self.shared);
             let stop = async move {
                 tokio::select! { _ = tokio::signal::ctrl_c() => {}, _ = term.recv() => {} }
             };
@@ -93,9 +93,10 @@ impl Server {
     }
 }
 
-fn router(index: Arc<Index>, address: SocketAddr) -> Router {
+fn router(shared: Arc<Shared>) -> Router {
     let mut router = Router::new()
         .route("/api/about", get(about))
+        .route("/api/live", get(live))
         .route("/api/tiles", get(tiles))
         .route("/api/way", get(way))
         .route("/api/frame", get(frame))
@@ -107,18 +108,26 @@ fn router(index: Arc<Index>, address: SocketAddr) -> Router {
         let answer = ([(header::CONTENT_TYPE, *kind)], *contents);
         router = router.route(path, get(move || async move { answer }));
     }
-    router.with_state(index).layer(middleware::from_fn_with_state(address, guarded))
+    let guard = middleware::from_fn_with_state(Arc::clone(&shared), guarded);
+    router.with_state(shared).layer(guard)
 }
 
-/// Refuses what another host's name or another site's page asks for: a name that an attacker lets point here would
-/// else read captures (DNS rebinding).
-async fn guarded(State(address): State<SocketAddr>, request: Request, next: Next) -> Response {
+/// Refuses what another host's name or another site's page asks for: a name that an attacker lets point here would else read
+/// captures (DNS rebinding). Another user of this machine does not know the token.
+async fn guarded(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let mut response = if request.method() != Method::GET && request.method() != Method::HEAD {
         (StatusCode::METHOD_NOT_ALLOWED, "This server only reads.\n").into_response()
-    } else if is_own(address, &request) {
-        next.run(request).await
-    } else {
+    } else if !is_own(shared.address(), &request) {
         (StatusCode::FORBIDDEN, "Only its own page on this machine may ask.\n").into_response()
+    } else if opens(&shared, &request) {
+        let cookie = format!("{}; Path=/; HttpOnly; SameSite=Strict", cookie(&shared));
+        ([(header::SET_COOKIE, cookie), (header::LOCATION, "/".to_owned())], StatusCode::SEE_OTHER)
+            .into_response()
+    } else if !knows(&shared, &request) {
+        (StatusCode::FORBIDDEN, "Open the address that gannet trace view has printed, with its token.\n")
+            .into_response()
+    } else {
+        next.run(request).await
     };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_POLICY));
@@ -128,13 +137,31 @@ async fn guarded(State(address): State<SocketAddr>, request: Request, next: Next
     response
 }
 
+fn text<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+    request.headers().get(name).map(|it| it.to_str().unwrap_or("?"))
+}
+
 fn is_own(address: SocketAddr, request: &Request) -> bool {
     let own = [format!("127.0.0.1:{}", address.port()), format!("localhost:{}", address.port())];
-    let text = |name: &str| request.headers().get(name).map(|it| it.to_str().unwrap_or("?"));
     let is_mine = |host: &str| own.iter().any(|it| it == host);
-    text("host").is_some_and(is_mine)
-        && text("origin").is_none_or(|origin| origin.strip_prefix("http://").is_some_and(is_mine))
-        && text("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none")
+    text(request, "host").is_some_and(is_mine)
+        && text(request, "origin").is_none_or(|origin| origin.strip_prefix("http://").is_some_and(is_mine))
+        && text(request, "sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none")
+}
+
+/// The cookie by which a browser is known again; each port has its own.
+fn cookie(shared: &Shared) -> String {
+    format!("gannet-view-{}={}", shared.address().port(), shared.token())
+}
+
+/// The first request of a browser has the token in its address.
+fn opens(shared: &Shared, request: &Request) -> bool {
+    request.uri().path() == "/" && request.uri().query() == Some(&format!("token={}", shared.token()))
+}
+
+fn knows(shared: &Shared, request: &Request) -> bool {
+    let mine = cookie(shared);
+    text(request, "cookie").is_some_and(|all| all.split(';').any(|one| one.trim() == mine))
 }
 
 /// Lets another thread work, so that a long search holds up nobody.
@@ -142,11 +169,44 @@ async fn work<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> R
     tokio::task::spawn_blocking(what).await.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-type Held = State<Arc<Index>>;
+type Held = State<Shown>;
 type Answer<T> = Result<Json<T>, StatusCode>;
 
-async fn about(State(index): Held) -> Answer<Value> {
-    Ok(Json(work(move || about_json(&index)).await?))
+async fn about(State(shared): State<Arc<Shared>>, State(index): Held) -> Answer<Value> {
+    let is_live = shared.is_live();
+    let about = work(move || {
+        let mut about = about_json(&index);
+        about["is_live"] = is_live.into();
+        about
+    });
+    Ok(Json(about.await?))
+}
+
+#[derive(Debug, Deserialize)]
+struct AskLive {
+    hold: Option<bool>,
+}
+
+/// What is new of a node that is followed, and a row for each mobile.
+async fn live(
+    State(shared): State<Arc<Shared>>,
+    State(index): Held,
+    Query(ask): Query<AskLive>,
+) -> Answer<Value> {
+    const LAST_NS: u64 = 10_000_000_000;
+    let pulse = shared.pulse(ask.hold.unwrap_or(false));
+    let mobiles = work(move || {
+        let one = |mobile: &crate::index::MobileNames| {
+            let traffic = index.traffic(mobile.index, LAST_NS);
+            let rate = |octets: u64| octets * 8 / (LAST_NS / 1_000_000_000);
+            let bucket = traffic.bucket.map(|it| (it.bmax_octets, it.leak_bits_per_s));
+            json!({"index": mobile.index, "name": mobile.name, "down_bits_per_s": rate(traffic.down_octets),
+                "up_bits_per_s": rate(traffic.up_octets), "bucket": bucket})
+        };
+        index.mobiles.iter().take(LISTED_MAX).map(one).collect::<Vec<_>>()
+    });
+    let (generation, ended) = (pulse.generation, pulse.ended);
+    Ok(Json(json!({"generation": generation, "ended": ended, "mobiles": mobiles.await?})))
 }
 
 fn about_json(index: &Index) -> Value {

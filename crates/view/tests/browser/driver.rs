@@ -71,8 +71,14 @@ impl Browser {
         });
         let address = SocketAddr::from(([127, 0, 0, 1], port.expect("chromedriver says its port")));
         let size = format!("--window-size={width},{height}");
-        let arguments =
-            ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", &size];
+        let arguments = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--hide-scrollbars",
+            &size,
+        ];
         let wanted = json!({"capabilities": {"alwaysMatch": {"goog:chromeOptions": {"args": arguments},
             "goog:loggingPrefs": {"browser": "ALL"}}}});
         let mut browser = Self { driver, _says: says, address, session: String::new() };
@@ -133,8 +139,7 @@ impl Browser {
 
     /// Turns the wheel at a point of the window: below 0 zooms in.
     pub fn wheel(&self, x: i64, y: i64, by: i64) {
-        let step =
-            json!({"type": "scroll", "x": x, "y": y, "deltaX": 0, "deltaY": by, "duration": 0, "origin": "viewport"});
+        let step = json!({"type": "scroll", "x": x, "y": y, "deltaX": 0, "deltaY": by, "duration": 0, "origin": "viewport"});
         let wheel = json!({"type": "wheel", "id": "wheel", "actions": [step]});
         self.of_session("POST", "actions", &json!({"actions": [wheel]}));
     }

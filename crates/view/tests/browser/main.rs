@@ -7,8 +7,10 @@ mod driver;
 use driver::{Browser, http};
 use gannet_analysis::{Reading, Settings};
 use gannet_testkit::{Need, TempDir};
+use gannet_trace::pcapng::{Direction as TraceDirection, LinkType, Recorder, Section};
 use gannet_view::index::Index;
 use gannet_view::lane::Lane;
+use gannet_view::live::Watched;
 use gannet_view::server::Server;
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         ("other_hosts_and_origins_are_refused", &[], strangers),
         ("the_page_is_usable_without_eyes_and_mouse", CHECKED, accessible),
         ("three_sizes_of_window_show_all_parts", BROWSER, sizes),
+        ("a_running_node_is_followed", BROWSER, followed),
         ("types_of_the_page_are_right", &[Need::That(types_missing)], types),
     ])
 }
@@ -41,12 +44,28 @@ fn index(files: &[PathBuf]) -> Index {
     Index::of(&mut reading, names.collect()).unwrap()
 }
 
-/// Serves captures until the test program ends.
-fn serve(files: &[PathBuf]) -> SocketAddr {
-    let server = Server::bind(index(files), 0).unwrap();
-    let address = server.address().unwrap();
-    std::thread::spawn(move || server.run());
-    address
+/// A page that is served until the test program ends.
+struct Page {
+    address: SocketAddr,
+    url: String,
+}
+
+impl Page {
+    fn of(server: Server) -> Self {
+        let url = server.url();
+        let address = url.trim_start_matches("http://").split('/').next().unwrap().parse().unwrap();
+        std::thread::spawn(move || server.run());
+        Self { address, url }
+    }
+
+    fn captures(files: &[PathBuf]) -> Self {
+        Self::of(Server::bind(index(files), None, 0).unwrap())
+    }
+
+    /// The address of a view.
+    fn at(&self, view: &str) -> String {
+        format!("{}#{view}", self.url)
+    }
 }
 
 /// Where the middle of the first record of a lane stands in the window, by the page's own drawing.
@@ -78,27 +97,27 @@ fn text(browser: &Browser, id: &str) -> String {
 }
 
 fn person() {
-    let address = serve(&captures());
+    let page = Page::captures(&captures());
     let browser = Browser::start(1400, 1000);
-    browser.open(&format!("http://{address}/"));
+    browser.open(&page.at(""));
     assert!(text(&browser, "findings").contains("tcp-throughput"), "{}", text(&browser, "findings"));
     // From all to a part of a second, where blocks stand one by one.
-    browser.open(&format!("http://{address}/#from=10000000000&until=30000000000"));
+    browser.open(&page.at("from=10000000000&until=30000000000"));
     for _ in 0..5 {
         browser.wheel(500, 300, -300);
     }
     browser.wait("location.hash.includes('from=') && !location.hash.includes('from=10000000000&')");
     browser.wait("/^\\d+\\.\\d{3} s to/.test(document.getElementById('status').textContent)");
     // A click on an N-PDU follows it from the radio to Gn.
-    browser.open(&format!("http://{address}/#from=58500000000&until=59500000000"));
+    browser.open(&page.at("from=58500000000&until=59500000000"));
     let (x, y) = mark(&browser, "n-pdu");
     browser.click(x, y);
     browser.wait("document.querySelectorAll('#packet table tbody tr').length >= 2");
     let way = text(&browser, "packet");
     assert!(way.contains("Gn") && way.contains("Gb") && way.contains("within ms"), "{way}");
     // The address alone brings the same view back.
-    let url = browser.value("location.href").as_str().unwrap().to_owned();
-    browser.open(&url);
+    let view = browser.value("location.hash").as_str().unwrap().trim_start_matches('#').to_owned();
+    browser.open(&page.at(&view));
     browser.wait("document.querySelectorAll('#packet table tbody tr').length >= 2");
     assert_eq!(text(&browser, "packet"), way);
     // A search by address, and the mobile's rows alone.
@@ -162,8 +181,14 @@ fn hostile_capture(path: &Path) {
     packet.extend(payload);
     let length = u32::try_from(packet.len()).unwrap().to_le_bytes();
     let section = [&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat();
-    let interface =
-        [&101_u16.to_le_bytes()[..], &[0; 6], &option(2, NAME.as_bytes()), &option(3, NAME.as_bytes()), &[0; 4]].concat();
+    let interface = [
+        &101_u16.to_le_bytes()[..],
+        &[0; 6],
+        &option(2, NAME.as_bytes()),
+        &option(3, NAME.as_bytes()),
+        &[0; 4],
+    ]
+    .concat();
     let comment = option(1, b"</td><script>window.broken=3</script>");
     let mut padded = packet.clone();
     padded.resize(packet.len().next_multiple_of(4), 0);
@@ -176,9 +201,9 @@ fn hostile() {
     let directory = TempDir::new("gannet-view-hostile");
     let file = directory.path().join("<svg onload=window.broken=4>.pcapng");
     hostile_capture(&file);
-    let address = serve(&[file]);
+    let page = Page::captures(&[file]);
     let browser = Browser::start(1200, 800);
-    browser.open(&format!("http://{address}/#panel=table"));
+    browser.open(&page.at("panel=table"));
     browser.wait("document.querySelectorAll('#table tbody tr').length > 0");
     browser.keys("n");
     browser.wait("document.querySelector('#packet .of') !== null");
@@ -187,7 +212,10 @@ fn hostile() {
     browser.value("document.getElementById('wanted').focus()");
     browser.keys("<script>\u{e007}");
     browser.wait("document.querySelector('#found li') !== null");
-    assert_eq!(browser.value("document.querySelectorAll('body img, body script, body svg, body b').length"), 0);
+    assert_eq!(
+        browser.value("document.querySelectorAll('body img, body script, body svg, body b').length"),
+        0
+    );
     assert_eq!(browser.value("window.broken === undefined"), true);
     assert!(browser.value("document.getElementById('files').textContent").as_str().unwrap().contains("<svg"));
     // What is saved as SVG is escaped as well.
@@ -201,9 +229,12 @@ fn hostile() {
 }
 
 fn strangers() {
-    let address = serve(&captures());
+    let page = Page::captures(&captures());
+    let address = page.address;
     let status = |head: String| http(address, &head, "").0;
-    let get = |headers: &str| status(format!("GET /api/about HTTP/1.1\r\n{headers}"));
+    let token = page.url.split("token=").nth(1).unwrap();
+    let cookie = format!("Cookie: other=1; gannet-view-{}={token}", address.port());
+    let get = |headers: &str| status(format!("GET /api/about HTTP/1.1\r\n{cookie}\r\n{headers}"));
     assert_eq!(get(&format!("Host: {address}")), 200);
     assert_eq!(get(&format!("Host: localhost:{}", address.port())), 200);
     assert_eq!(get("Host: attacker.example"), 403);
@@ -212,16 +243,74 @@ fn strangers() {
     assert_eq!(get(&format!("Host: {address}\r\nOrigin: null")), 403);
     assert_eq!(get(&format!("Host: {address}\r\nOrigin: http://{address}")), 200);
     assert_eq!(get(&format!("Host: {address}\r\nSec-Fetch-Site: cross-site")), 403);
-    assert_eq!(status(format!("POST /api/about HTTP/1.1\r\nHost: {address}")), 405);
-    assert_eq!(status(format!("GET /../../etc/passwd HTTP/1.1\r\nHost: {address}")), 404);
-    assert_eq!(status(format!("GET /api/tiles?from=9&until=3 HTTP/1.1\r\nHost: {address}")), 400);
-    assert_eq!(status(format!("GET /api/way?lane=99&row=0 HTTP/1.1\r\nHost: {address}")), 404);
-    assert_eq!(status(format!("GET /api/way?lane=1&row=999999999 HTTP/1.1\r\nHost: {address}")), 404);
-    assert_eq!(status(format!("GET /api/frame?file=0&frame=1 HTTP/1.1\r\nHost: {address}")), 404);
-    let far = u64::MAX;
-    assert_eq!(status(format!("GET /api/tiles?from=0&until={far}&bins={far} HTTP/1.1\r\nHost: {address}")), 200);
-    // Nobody else's address serves it.
+    // Another user of the machine, who does not know the token.
+    let host = format!("Host: {address}");
+    for path in ["/", "/api/about", "/main.js", "/?token=", "/?token=0123456789abcdef0123456789abcdef"] {
+        assert_eq!(status(format!("GET {path} HTTP/1.1\r\n{host}")), 403, "{path}");
+    }
+    assert_eq!(
+        status(format!("GET /api/about?token={token} HTTP/1.1\r\n{host}")),
+        403,
+        "in one address alone"
+    );
+    assert_eq!(status(format!("GET /?token={token} HTTP/1.1\r\n{host}")), 303);
+    let asked = |what: &str| status(format!("{what} HTTP/1.1\r\n{host}\r\n{cookie}"));
+    assert_eq!(asked("POST /api/about"), 405);
+    assert_eq!(asked("GET /../../etc/passwd"), 404);
+    assert_eq!(asked("GET /api/tiles?from=9&until=3"), 400);
+    assert_eq!(asked("GET /api/way?lane=99&row=0"), 404);
+    assert_eq!(asked("GET /api/way?lane=1&row=999999999"), 404);
+    assert_eq!(asked("GET /api/frame?file=0&frame=1"), 404);
+    assert_eq!(asked(&format!("GET /api/tiles?from=0&until={0}&bins={0}", u64::MAX)), 200);
     assert!(address.ip().is_loopback());
+}
+
+fn followed() {
+    let directory = TempDir::new("gannet-view-live");
+    let socket = directory.path().join("node.trace");
+    let mut recorder = Recorder::to_socket(&socket, &Section::default()).unwrap();
+    let device = recorder.add_interface("tun0", LinkType::Raw, "", "");
+    let watched = Watched::connect(&socket).unwrap();
+    let page = Page::of(Server::bind(watched.index(None).unwrap(), Some(watched), 0).unwrap());
+    let browser = Browser::start(1200, 800);
+    browser.open(&page.at("panel=table"));
+    let mut number = 0_u16;
+    let mut ping = |recorder: &mut Recorder| {
+        number += 1;
+        let [high, low] = number.to_be_bytes();
+        let mut packet = vec![0x45, 0, 0, 60, high, low, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9, 10, 0, 0, 2];
+        packet.extend([8, 0, 0, 0, 0, 1, high, low]);
+        packet.resize(60, 0);
+        let at_ns = 1_700_000_000_000_000_000 + u64::from(number) * 100_000_000;
+        recorder.ip(device, at_ns, TraceDirection::In, &packet);
+    };
+    // What a node sends is seen by those who watch when it is sent: they may come late.
+    let rows = "document.querySelectorAll('#table tbody tr').length";
+    let begun = std::time::Instant::now();
+    while browser.value(rows) == 0 {
+        assert!(begun.elapsed().as_secs() < 120, "nothing comes");
+        ping(&mut recorder);
+        recorder.flush().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    assert!(
+        text(&browser, "table").contains("10.0.0.9 to 10.0.0.2, echo request"),
+        "{}",
+        text(&browser, "table")
+    );
+    // More comes, and the window stays at the end.
+    let before = browser.value("Number(new URLSearchParams(location.hash.slice(1)).get('until'))");
+    for _ in 0..100 {
+        ping(&mut recorder);
+    }
+    recorder.flush().unwrap();
+    browser.wait(&format!("Number(new URLSearchParams(location.hash.slice(1)).get('until')) > {before}"));
+    browser.value("document.getElementById('tab-mobiles').click()");
+    browser.wait("document.querySelector('#mobiles table') !== null");
+    // The node ends, and the page says so.
+    drop(recorder);
+    browser.wait("document.getElementById('status').textContent.includes('Nothing more comes')");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 /// A package of the npm registry, in a directory that stays for the next run.
@@ -262,14 +351,14 @@ fn types_missing() -> Option<String> {
 }
 
 fn accessible() {
-    let address = serve(&captures());
+    let page = Page::captures(&captures());
     let browser = Browser::start(1400, 1000);
     let axe = std::fs::read_to_string(axe().unwrap()).unwrap();
     for panel in ["findings", "packet", "table", "legend"] {
         for theme in ["light", "dark"] {
-            browser.open(&format!(
-                "http://{address}/#from=58500000000&until=59500000000&theme={theme}&panel={panel}&lane=4&row=20"
-            ));
+            let view =
+                format!("from=58500000000&until=59500000000&theme={theme}&panel={panel}&lane=4&row=20");
+            browser.open(&page.at(&view));
             browser.wait("document.querySelector('#packet table') !== null");
             browser.run(&format!("{axe}; arguments[arguments.length - 1](true);"), &[]);
             let found = browser.run(
@@ -286,13 +375,17 @@ fn accessible() {
 }
 
 fn sizes() {
-    let address = serve(&captures());
+    let page = Page::captures(&captures());
     let browser = Browser::start(1600, 1000);
     for (width, height) in [(1600, 1000), (1024, 768), (480, 900)] {
         browser.resize(width, height);
-        browser.open(&format!("http://{address}/#from=11000000000&until=13000000000"));
+        browser.open(&page.at("from=11000000000&until=13000000000"));
         // Nothing stands beside the window, and both pictures have room.
-        assert_eq!(browser.value("document.documentElement.scrollWidth <= window.innerWidth"), true, "{width}");
+        assert_eq!(
+            browser.value("document.documentElement.scrollWidth <= window.innerWidth"),
+            true,
+            "{width}"
+        );
         for canvas in ["lanes", "sequence"] {
             let room = format!("document.getElementById('{canvas}').clientWidth > 250");
             assert_eq!(browser.value(&room), true, "{canvas} at {width}");
@@ -307,7 +400,8 @@ fn sizes() {
 fn types() {
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
     let scripts = std::fs::read_dir(&assets).unwrap().map(|entry| entry.unwrap().path());
-    let scripts: Vec<PathBuf> = scripts.filter(|path| path.extension().is_some_and(|it| it == "js")).collect();
+    let scripts: Vec<PathBuf> =
+        scripts.filter(|path| path.extension().is_some_and(|it| it == "js")).collect();
     assert!(scripts.len() > 5);
     let output = Command::new("node")
         .arg(typescript().unwrap())
