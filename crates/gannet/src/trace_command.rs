@@ -4,6 +4,7 @@ mod analyze;
 mod export;
 mod input;
 mod query;
+mod view;
 
 use clap::{Args, Subcommand};
 use gannet_analysis::join::clocks::Ahead;
@@ -34,6 +35,8 @@ pub enum TraceCommand {
     Export(export::ExportArguments),
     /// A question in SQL over records, segments, blocks, TBFs and findings
     Query(query::QueryArguments),
+    /// A page that shows the layers on one time axis, served to this machine alone
+    View(view::ViewArguments),
 }
 
 /// Which captures, and how they are read.
@@ -99,6 +102,7 @@ pub fn run(command: &TraceCommand) -> Result<ExitCode, String> {
         TraceCommand::Analyze(arguments) => analyze::analyze(arguments),
         TraceCommand::Export(arguments) => export::export(arguments),
         TraceCommand::Query(arguments) => query::query(arguments),
+        TraceCommand::View(arguments) => view::view(arguments),
     }
 }
 

@@ -27,6 +27,8 @@ pub struct TraceConfig {
     pub file: Option<PathBuf>,
     /// Files in turn, with names after that one.
     pub ring: Option<Ring>,
+    /// For programs that connect to this socket of the file system.
+    pub socket: Option<PathBuf>,
     /// User data is cut behind its headers.
     pub headers: bool,
     /// Of so many subscribers one, with all that is his.
@@ -39,6 +41,8 @@ pub struct PreparedTrace {
     pub(crate) choice: Choice,
     /// What takes the place of the capture that is there; `None` where that goes on.
     pub(crate) traced: Option<Option<Traced>>,
+    /// The same of the socket.
+    pub(crate) watched: Option<Option<Traced>>,
 }
 
 /// How a capture or a stream goes.
@@ -145,6 +149,8 @@ pub struct Tracer {
     pub(crate) asked: Option<Traced>,
     /// Of the configuration.
     pub(crate) configured: Option<Traced>,
+    /// Of those who watch by a socket.
+    pub(crate) watched: Option<Traced>,
     pub(crate) live: Option<Live>,
     pub(crate) live_lost: u64,
     /// Who a packet is of, in words; used again and again, for the memory that it has.
@@ -159,6 +165,7 @@ impl Tracer {
             eyes: Eyes::new(),
             asked: None,
             configured: None,
+            watched: None,
             live: None,
             live_lost: 0,
             whose: String::with_capacity(32),
@@ -167,16 +174,17 @@ impl Tracer {
     }
 
     fn captures(&mut self) -> impl Iterator<Item = &mut Traced> {
-        self.asked.iter_mut().chain(&mut self.configured)
+        self.asked.iter_mut().chain(&mut self.configured).chain(&mut self.watched)
     }
 
     pub(crate) const fn is_idle(&self) -> bool {
-        self.asked.is_none() && self.configured.is_none() && self.live.is_none()
+        self.asked.is_none() && self.configured.is_none() && self.watched.is_none() && self.live.is_none()
     }
 
     pub(crate) fn follow_choices(&mut self) {
-        let Self { asked, configured, eyes, .. } = self;
-        eyes.knows_users = asked.iter().chain(&*configured).any(|traced| traced.choice.one_in.is_some());
+        let Self { asked, configured, watched, eyes, .. } = self;
+        let all = asked.iter().chain(&*configured).chain(&*watched);
+        eyes.knows_users = all.into_iter().any(|traced| traced.choice.one_in.is_some());
     }
 
     /// Records a UDP datagram from one end to the other, without the headers that a socket does not give.
@@ -217,8 +225,8 @@ impl Tracer {
         (ends, first): ((SocketAddr, SocketAddr), Segment),
         payload: &[u8],
     ) {
-        let Self { asked, configured, interfaces, .. } = self;
-        for traced in asked.iter_mut().chain(configured) {
+        let Self { asked, configured, watched, interfaces, .. } = self;
+        for traced in asked.iter_mut().chain(configured).chain(watched) {
             if let Some(number) = traced.number(interface, interfaces) {
                 traced.recorder.tcp(number, at_ns, direction, (ends, first), payload);
             }
@@ -244,8 +252,8 @@ impl Tracer {
         if let Some(imsi) = seen.whose.and_then(Whose::imsi) {
             let _ = write!(self.whose, "IMSI {imsi}");
         }
-        let Self { asked, configured, interfaces, whose, .. } = self;
-        for traced in asked.iter_mut().chain(configured) {
+        let Self { asked, configured, watched, interfaces, whose, .. } = self;
+        for traced in asked.iter_mut().chain(configured).chain(watched) {
             let Some(keep) = traced.choice.keep(&seen) else {
                 traced.left_out += 1;
                 continue;
@@ -275,14 +283,14 @@ impl Tracer {
         if unsaid > 0 {
             let _ = write!(self.number, "{unsaid}");
         }
-        let Self { asked, configured, whose, number, .. } = self;
+        let Self { asked, configured, watched, whose, number, .. } = self;
         let fields = [
             ("MESSAGE", drop.sentence()),
             ("GANNET_DROP", drop.name()),
             ("GANNET_IMSI", whose.as_str()),
             ("GANNET_DROPS_NOT_RECORDED", number.as_str()),
         ];
-        for traced in asked.iter_mut().chain(configured) {
+        for traced in asked.iter_mut().chain(configured).chain(watched) {
             if traced.choice.keep(&seen).is_some() {
                 traced.recorder.event(at_ns, &fields);
             }
@@ -302,7 +310,7 @@ impl Tracer {
     }
 
     fn recorders(&self) -> impl Iterator<Item = &Recorder> {
-        self.asked.iter().chain(&self.configured).map(|traced| &traced.recorder)
+        self.asked.iter().chain(&self.configured).chain(&self.watched).map(|traced| &traced.recorder)
     }
 
     /// Captures and streams, that of the command line first.
@@ -322,7 +330,7 @@ impl Tracer {
             left_out: 0,
             failure: None,
         };
-        let captures = self.asked.iter().chain(&self.configured).map(of_capture);
+        let captures = self.asked.iter().chain(&self.configured).chain(&self.watched).map(of_capture);
         captures.chain(self.live.iter().map(of_live)).collect()
     }
 

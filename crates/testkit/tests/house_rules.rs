@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sim", &["machine", "proto", "node"]),
     ("trace", &["wire"]),
     ("analysis", &["wire"]),
+    ("view", &["analysis"]),
     ("ops", &["wire", "machine", "proto"]),
     ("demux", &["wire", "machine", "qos", "proto"]),
     ("rt", &["wire", "machine", "qos", "proto", "trace", "demux"]),
@@ -24,7 +25,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "lab",
         &["wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux", "rig", "trace", "analysis"],
     ),
-    ("gannet", &["wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis"]),
+    (
+        "gannet",
+        &["wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis", "view"],
+    ),
     ("testkit", &[]),
 ];
 

@@ -236,7 +236,7 @@ impl<N: Node> Running<N> {
         }
         let prepared =
             (is_ours && traces[0] != traces[1]).then(|| access.prepare_trace(&traces[0], &traces[1]));
-        let prepared = prepared.transpose().map_err(|error| CommandError(format!("trace file {error}.")))?;
+        let prepared = prepared.transpose().map_err(|error| CommandError(format!("trace: {error}.")))?;
         let result = self.node.reconfigure(&self.config, &new, access, out);
         match result {
             Ok(()) => {

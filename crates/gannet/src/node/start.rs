@@ -255,7 +255,7 @@ fn begin_trace(parts: &[Box<dyn Part>], flags: &ProcessFlags, node: &mut EventLo
         let mut access = node.access();
         let prepared = access.prepare_trace(&gannet_rt::TraceConfig::default(), &config);
         // Nothing was recorded before.
-        let _ = access.commit_trace(prepared.map_err(|error| format!("trace file {error}"))?);
+        let _ = access.commit_trace(prepared.map_err(|error| format!("trace: {error}"))?);
     }
     Ok(())
 }

@@ -16,7 +16,8 @@ pub fn config_of(words: &TraceWords) -> TraceConfig {
         files: file.files.unwrap_or(FILES_DEFAULT).try_into().unwrap_or(usize::MAX),
     });
     let file = words.file.as_ref().map(|file| PathBuf::from(&file.name));
-    TraceConfig { file, ring, headers: words.headers, one_in: words.one_in }
+    let socket = words.socket.as_ref().map(PathBuf::from);
+    TraceConfig { file, ring, socket, headers: words.headers, one_in: words.one_in }
 }
 
 /// `HOST[:PORT]` of `--gsmtap`.

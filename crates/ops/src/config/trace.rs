@@ -13,6 +13,8 @@ pub const FILES_DEFAULT: u32 = 10;
 pub struct TraceWords {
     /// Where it goes; nothing is recorded without a file.
     pub file: Option<TraceFile>,
+    /// A socket of the file system, for programs that watch.
+    pub socket: Option<String>,
     /// User data is cut behind its headers.
     pub headers: bool,
     /// Of so many subscribers one, with all that is his.
@@ -57,6 +59,9 @@ impl TraceWords {
             return;
         }
         self.file.iter().for_each(|file| file.write(text));
+        if let Some(socket) = &self.socket {
+            text.line(format_args!("trace socket {socket}"));
+        }
         if self.headers {
             text.line(format_args!("trace headers"));
         }
@@ -98,6 +103,21 @@ pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {
             Ok(())
         },
     );
+    add(
+        "trace socket PATH",
+        &format!(
+            "{TRACE}\nFor programs that connect to a socket of the file system, as gannet trace view --live\n\
+             Its path; its owner and group may open it"
+        ),
+        |edit| {
+            E::common_mut(edit.config).trace.socket = Some(edit.args.text(0).to_owned());
+            Ok(())
+        },
+    );
+    add("no trace socket", &format!("Take back\n{TRACE}\nThe socket goes"), |edit| {
+        E::common_mut(edit.config).trace.socket = None;
+        Ok(())
+    });
     add("no trace", &format!("Take back\n{TRACE}"), |edit| {
         E::common_mut(edit.config).trace = TraceWords::default();
         Ok(())

@@ -10,7 +10,7 @@ use gannet_trace::live::Live;
 use gannet_trace::pcapng::{InterfaceId, LinkType, Recorder};
 use gannet_trace::sight::Choice;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn named(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
@@ -36,29 +36,45 @@ impl Io {
         Ok(())
     }
 
-    /// Opens what an operator wants from now on. A file that stays is written on.
+    /// Opens what an operator wants from now on. A file or a socket that stays is written on.
     pub(crate) fn prepare_trace(&self, old: &TraceConfig, new: &TraceConfig) -> io::Result<PreparedTrace> {
         let choice = Choice { headers: new.headers, one_in: new.one_in };
-        let is_same = (&old.file, old.ring) == (&new.file, new.ring);
-        let is_there = self.recorder.as_ref().is_some_and(|tracer| tracer.configured.is_some());
-        if is_same && is_there == new.file.is_some() {
-            return Ok(PreparedTrace { choice, traced: None });
-        }
-        let recorder = new.file.as_ref().map(|path| {
+        let tracer = self.recorder.as_ref();
+        let has_file = tracer.is_some_and(|tracer| tracer.configured.is_some());
+        let has_socket = tracer.is_some_and(|tracer| tracer.watched.is_some());
+        let keeps_file = (&old.file, old.ring) == (&new.file, new.ring) && has_file == new.file.is_some();
+        let keeps_socket = old.socket == new.socket && has_socket == new.socket.is_some();
+        let traced = |recorder: Option<Recorder>| recorder.map(|recorder| Traced::new(recorder, choice));
+        let file = |path: &PathBuf| {
             Recorder::to_files(path, new.ring, &self.section, self.unix_ns()).map_err(named(path))
-        });
-        let traced = recorder.transpose()?.map(|recorder| Traced::new(recorder, choice));
-        Ok(PreparedTrace { choice, traced: Some(traced) })
+        };
+        let socket = |path: &PathBuf| Recorder::to_socket(path, &self.section).map_err(named(path));
+        let opened = |keeps: bool,
+                      path: &Option<PathBuf>,
+                      open: &dyn Fn(&PathBuf) -> io::Result<Recorder>| {
+            if keeps { Ok(None) } else { path.as_ref().map(open).transpose().map(|made| Some(traced(made))) }
+        };
+        Ok(PreparedTrace {
+            choice,
+            traced: opened(keeps_file, &new.file, &file)?,
+            watched: opened(keeps_socket, &new.socket, &socket)?,
+        })
     }
 
     /// Records so from now on. Gives what a person should know of a capture that has ended.
     pub(crate) fn commit_trace(&mut self, prepared: PreparedTrace) -> Option<String> {
         let mut said = None;
-        self.with_tracer(|tracer| match prepared.traced {
-            None => tracer.configured.iter_mut().for_each(|traced| traced.choose(prepared.choice)),
-            Some(traced) => {
-                let before = core::mem::replace(&mut tracer.configured, traced);
-                said = before.and_then(|mut before| finish(&mut before.recorder).err());
+        self.with_tracer(|tracer| {
+            let PreparedTrace { choice, traced, watched } = prepared;
+            for (place, new) in [(&mut tracer.configured, traced), (&mut tracer.watched, watched)] {
+                match new {
+                    None => place.iter_mut().for_each(|traced| traced.choose(choice)),
+                    Some(new) => {
+                        let before = core::mem::replace(place, new);
+                        said =
+                            before.and_then(|mut before| finish(&mut before.recorder).err()).or(said.take());
+                    }
+                }
             }
         });
         said.map(|error| error.to_string())
@@ -100,15 +116,16 @@ impl Io {
     pub(crate) fn watch_capture(&mut self) {
         let now = self.now;
         let Some(tracer) = &mut self.recorder else { return };
-        let mut said: [Option<(Level, String)>; 3] = [const { None }; 3];
-        for (traced, said) in tracer.asked.iter_mut().chain(&mut tracer.configured).zip(&mut said) {
+        let mut said: [Option<(Level, String)>; 4] = [const { None }; 4];
+        let all = tracer.asked.iter_mut().chain(&mut tracer.configured).chain(&mut tracer.watched);
+        for (traced, said) in all.zip(&mut said) {
             *said = traced.watch.look(now, &traced.recorder);
         }
         if let Some(live) = &tracer.live {
             let missing = live.lost() - tracer.live_lost;
             tracer.live_lost += missing;
             let line = || format!("GSMTAP to {}: {missing} datagrams are missing", live.to());
-            said[2] = (missing > 0).then(|| (Level::Error, line()));
+            said[3] = (missing > 0).then(|| (Level::Error, line()));
         }
         for (level, said) in said.into_iter().flatten() {
             self.note(level, format_args!("{said}"));
@@ -118,6 +135,12 @@ impl Io {
     /// When they are looked at next; `None` without any.
     pub(crate) fn capture_look_at(&self) -> Option<Instant> {
         let tracer = self.recorder.as_ref()?;
-        tracer.asked.iter().chain(&tracer.configured).map(|traced| traced.watch.look_at()).min()
+        tracer
+            .asked
+            .iter()
+            .chain(&tracer.configured)
+            .chain(&tracer.watched)
+            .map(|traced| traced.watch.look_at())
+            .min()
     }
 }

@@ -15,6 +15,7 @@ mod packet;
 pub(crate) mod pipe;
 mod reader;
 mod recorder;
+mod watchers;
 
 pub use block::{LinkType, Section};
 pub use output::Ring;

@@ -5,6 +5,7 @@ use super::block::{self, Description, Head, LinkType, Section};
 use super::output::{Files, Ring, private};
 use super::packet::{IP_HEADERS_MAX, SEGMENT_MAX, Segment, write_tcp, write_udp};
 use super::pipe::Pipe;
+use super::watchers::Watchers;
 use core::fmt;
 use core::net::SocketAddr;
 use std::fs::File;
@@ -130,6 +131,17 @@ impl Recorder {
         let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let mut recorder = Self::new(Box::new(stdout), LIMIT_DEFAULT, section)?;
         "standard output".clone_into(&mut recorder.name);
+        Ok(recorder)
+    }
+
+    /// The capture for programs that connect to a socket of the file system, made for its owner and group. Each gets what comes from
+    /// then on; one that is slow misses packets.
+    ///
+    /// # Errors
+    /// Where the socket or a thread cannot be made.
+    pub fn to_socket(path: &Path, section: &Section) -> io::Result<Self> {
+        let mut recorder = Self::new(Box::new(Watchers::listen(path)?), LIMIT_DEFAULT, section)?;
+        recorder.name = format!("socket {}", path.display());
         Ok(recorder)
     }
 
