@@ -339,7 +339,7 @@ function hover(event) {
   } else if (tbf) {
     hint.textContent = tbf.text;
   }
-  hint.style.left = `${Math.min(event.offsetX + 12, canvas.clientWidth - 260)}px`;
+  hint.style.left = `${Math.max(0, Math.min(event.offsetX + 12, canvas.clientWidth - hint.offsetWidth))}px`;
   hint.style.top = `${event.offsetY + 12}px`;
 }
 

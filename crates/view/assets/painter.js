@@ -94,6 +94,7 @@ const COLOURS = /** @type {Record<string, [string, string]>} */ ({
   needed: ["#c2410c", "#ff9a57"],
   premature: ["#b58900", "#ffd75e"],
   repeated: ["#a3124d", "#ff7eb0"],
+  polling: ["#8d6e63", "#bcaaa4"],
   "needless-again": ["#6f2da8", "#d2a8ff"],
   timeout: ["#a30000", "#ff6b6b"],
   probe: ["#8a5a00", "#f0b952"],

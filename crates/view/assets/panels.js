@@ -86,10 +86,10 @@ export function packet(way, go) {
   if (way.stops.length) {
     parts.push(element("h3", "Its packet on its way"));
     const rows = way.stops.map((stop) => [
-      button(stop.place, () => go(stop.lane, stop.row, stop.at)), seconds(stop.at), ms(stop.within_ns),
-      stop.after_ns === null ? "–" : ms(stop.after_ns), `${stop.proof[0]}:${stop.proof[1]}`, stop.text,
+      button(stop.place.split(" ")[0] ?? "", () => go(stop.lane, stop.row, stop.at)), seconds(stop.at), ms(stop.within_ns),
+      stop.after_ns === null ? "–" : ms(stop.after_ns), `${stop.proof[0]}:${stop.proof[1]}`,
     ]);
-    parts.push(table(["place", "at s", "within ms", "after ms", "frame", "as"], rows, [1, 2, 3]));
+    parts.push(table(["place", "at s", "within ms", "after ms", "frame"], rows, [1, 2, 3, 4]));
     parts.push(element("p", "within: from its first part to its last there. after: since it was complete at the place before.", "of"));
     /** @type {Map<string, number>} */
     const counts = new Map();

@@ -119,6 +119,8 @@ pub enum Kind {
     Premature,
     /// A block again whose last copy could not have been reported.
     Repeated,
+    /// A block again that asks for a report.
+    Polling,
     /// A block again that had been acknowledged.
     NeedlessAgain,
     /// A segment again, after its timer.
@@ -147,11 +149,12 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Data,
         Self::Needed,
         Self::Premature,
         Self::Repeated,
+        Self::Polling,
         Self::NeedlessAgain,
         Self::Timeout,
         Self::Probe,
@@ -174,6 +177,7 @@ impl Kind {
             Self::Needed => "again, needed",
             Self::Premature => "again, premature",
             Self::Repeated => "again, repeated",
+            Self::Polling => "again, to ask for a report",
             Self::NeedlessAgain => "again after it was acknowledged",
             Self::Timeout => "again, timeout",
             Self::Probe => "again, probe",
@@ -196,6 +200,7 @@ impl Kind {
             Again::Needed => Self::Needed,
             Again::Premature => Self::Premature,
             Again::Repeated => Self::Repeated,
+            Again::Polling => Self::Polling,
             Again::Acknowledged => Self::NeedlessAgain,
         }
     }

@@ -176,7 +176,9 @@ async fn about(State(shared): State<Arc<Shared>>, State(index): Held) -> Answer<
     let is_live = shared.is_live();
     let about = work(move || {
         let mut about = about_json(&index);
-        about["is_live"] = is_live.into();
+        if let Some(about) = about.as_object_mut() {
+            about.insert("is_live".to_owned(), is_live.into());
+        }
         about
     });
     Ok(Json(about.await?))

@@ -395,6 +395,24 @@ fn sizes() {
         std::fs::write(path, picture).unwrap();
     }
     assert_eq!(browser.complaints(), Vec::<String>::new());
+    if std::env::var_os("GANNET_BLESS").is_some() {
+        picture_of_the_manual(&page, &browser);
+    }
+}
+
+/// The picture of `docs/trace-view.md`.
+fn picture_of_the_manual(page: &Page, browser: &Browser) {
+    browser.resize(1280, 940);
+    browser.open(&page.at("from=12150000000&until=12500000000&theme=light"));
+    let (x, y) = mark(browser, "n-pdu");
+    browser.click(x, y);
+    browser.wait("document.querySelectorAll('#packet table tbody tr').length >= 2");
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let encoded = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace-view.base64");
+    std::fs::write(&encoded, browser.picture()).unwrap();
+    let decoded = Command::new("base64").arg("-d").arg(&encoded).output().unwrap().stdout;
+    std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/figures/trace-view.png"), decoded)
+        .unwrap();
 }
 
 fn types() {
