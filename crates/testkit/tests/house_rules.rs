@@ -20,7 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("demux", &["wire", "machine", "qos", "proto"]),
     ("rt", &["wire", "machine", "qos", "proto", "trace", "demux"]),
     ("rig", &["machine", "demux", "rt"]),
-    ("lab", &["wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux", "rig"]),
+    ("lab", &["wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux", "rig", "analysis"]),
     ("gannet", &["wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis"]),
     ("testkit", &[]),
 ];
