@@ -3,6 +3,8 @@
 //! The targets include this file, and so does a test of gannet-ops (`fuzz_entries`), which gives every entry some thousand
 //! generated inputs wherever tests run.
 
+use gannet_analysis::decode::link::{inside, link_type};
+use gannet_analysis::decode::{self, radio};
 use gannet_analysis::source::{Capture, Octets};
 use gannet_analysis::{Reading, Settings, view};
 use gannet_machine::frame::FramePool;
@@ -38,6 +40,11 @@ pub const ALL: &[Entry] = &[
     ("adaptation", adaptation),
     ("bssgp", bssgp),
     ("capture", capture),
+    ("capture_gb", capture_gb),
+    ("capture_gtp", capture_gtp),
+    ("capture_ip", capture_ip),
+    ("capture_radio", capture_radio),
+    ("capture_tcp", capture_tcp),
     ("ctrl", ctrl),
     ("gmm", gmm),
     ("gsup", gsup),
@@ -64,6 +71,90 @@ pub fn capture(octets: &[u8]) {
         assert!(!view::words(&seen.what).is_empty());
         assert!(seen.proof.frame <= reading.counts().frames);
         assert!(usize::from(seen.place) < reading.places().len());
+    }
+}
+
+/// A datagram of Gb as a listener reads it: its LL-PDU lies within.
+pub fn capture_gb(octets: &[u8]) {
+    let is_evident = decode::gb::is_evident(octets);
+    match decode::gb::parse(octets) {
+        decode::gb::Gb::Bssgp(bssgp) => {
+            let ll_pdu = bssgp.ll_pdu.map(|range| octets[range].len());
+            assert!(!bssgp.pdu.name.is_empty() && ll_pdu.is_none_or(|len| len < octets.len()));
+        }
+        decode::gb::Gb::Ns(pdu) => assert!(pdu.name.starts_with("NS-") || pdu.name == "SNS"),
+        decode::gb::Gb::Unreadable(layer, why) => {
+            assert!(!is_evident, "{layer}: {why}");
+            assert!(matches!(layer, "NS" | "BSSGP") && !why.to_string().is_empty());
+        }
+    }
+}
+
+/// A datagram of GTP as a listener reads it, whole and cut short: its T-PDU lies within. The first octet says what is missing.
+pub fn capture_gtp(octets: &[u8]) {
+    let Some((missing, datagram)) = octets.split_first() else { return };
+    for missing in [0, usize::from(*missing)] {
+        match decode::gtp::parse(datagram, missing) {
+            decode::gtp::Gtp::GPdu { t_pdu, version, .. } => {
+                assert!(datagram.get(t_pdu).is_some() && version <= 1);
+            }
+            decode::gtp::Gtp::Signalling(message) => {
+                assert!(!message.name.is_empty() && message.version <= 1)
+            }
+            decode::gtp::Gtp::Unreadable(why) => {
+                assert!(missing > 0 || !decode::gtp::is_evident(datagram), "{why}");
+            }
+        }
+    }
+}
+
+/// A frame of a link, and the IP packet in it. The first octet says which link.
+pub fn capture_ip(octets: &[u8]) {
+    let Some((first, frame)) = octets.split_first() else { return };
+    const LINKS: [u16; 6] = [
+        link_type::ETHERNET,
+        link_type::LINUX_SLL,
+        link_type::LINUX_SLL2,
+        link_type::NULL,
+        link_type::RAW,
+        link_type::GSMTAP_UM,
+    ];
+    let decode::link::Inside::Ip(packet) = inside(LINKS[usize::from(*first) % LINKS.len()], frame) else {
+        return;
+    };
+    let Some(ip) = decode::ip::parse(packet) else { return };
+    assert!(ip.payload.len() <= packet.len() && ip.header_octets as usize <= packet.len());
+    assert_eq!(ip.digest(), decode::ip::parse(packet).and_then(|again| again.digest()));
+    if let Some((source, destination, payload)) = ip.udp() {
+        assert!(payload.len() + 8 <= ip.payload.len());
+        assert_eq!(ip.summary.ports, Some((source, destination)));
+    }
+}
+
+/// What stands under a GSMTAP header, as a listener reads it.
+pub fn capture_radio(octets: &[u8]) {
+    let Ok((header, at)) = gannet_wire::gsmtap::Header::parse(octets) else { return };
+    let frame = octets.get(at..).unwrap_or_default();
+    match radio::tapped(&header, frame) {
+        radio::Tapped::Block(block, body) => {
+            assert!(block.timeslot < 8);
+            let is_data = matches!(block.contents, gannet_analysis::record::BlockContents::Data(_));
+            assert_eq!(body.is_some(), is_data);
+        }
+        radio::Tapped::Llc(_, ll_pdu) => assert_eq!(ll_pdu, frame),
+        radio::Tapped::Other => {}
+    }
+}
+
+/// A segment of TCP, whole and cut to its header: what the header says is the same.
+pub fn capture_tcp(octets: &[u8]) {
+    let len = u32::try_from(octets.len()).unwrap_or(u32::MAX);
+    let whole = decode::tcp::parse(octets, len, len.saturating_add(20), 1);
+    let Some(whole) = whole else { return };
+    assert!(whole.length < len && whole.ip_octets == len + 20);
+    let header = usize::from(octets[12] >> 4) * 4;
+    if let Some(header) = octets.get(..header) {
+        assert_eq!(decode::tcp::parse(header, len, len + 20, 1), Some(whole));
     }
 }
 

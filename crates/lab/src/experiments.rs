@@ -329,6 +329,23 @@ pub const ALL: &[Experiment] = &[
         run: crate::radio_interop::run,
     },
     Experiment {
+        name: "trace-cost",
+        description: "what a capture costs the SGSN: headers of everything at half load, a ninth of the subscribers above saturation",
+        purpose: "Measures what a capture costs the SGSN beside which it runs, in pairs of steps with it and without it: CPU time of an \
+                  N-PDU at half of saturation with the headers of everything, and throughput above saturation with one subscriber of \
+                  nine recorded whole. Records and N-PDUs that are missing are counted. The SGSN has a core to itself, which its \
+                  capture's writer shares; generator and sink share another.",
+        run: |options| run("trace-cost", options, ed::trace_cost::experiment),
+    },
+    Experiment {
+        name: "trace-read",
+        description: "how fast captures are read, and what 10 GB and a million mobiles take of memory",
+        purpose: "Measures how fast captures of a GPRS core are read on one thread from the page cache, with all layers of each frame by \
+                  itself and joined; and what a capture of 10 GB, and one with more mobiles than are told apart, take of memory. \
+                  The captures are made with the encoders of this project.",
+        run: crate::trace_read::run,
+    },
+    Experiment {
         name: "preempt",
         description: "a download while calls take all PDCHs for 3, 6 or 15 s a minute, by what becomes of the queue",
         purpose: "Shows what TCP gets of a GPRS cell whose PDCHs calls take now and then, by what the base station does with its queue, \

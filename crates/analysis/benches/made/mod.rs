@@ -39,6 +39,8 @@ const GGSN: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 const BSS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 3);
 /// Mobiles of one cell.
 const CELL: u32 = 16;
+/// Cells, at the most.
+const CELLS: u32 = 4096;
 
 /// Whose traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,16 +126,10 @@ impl Made {
                 out.extend([0, 0, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
             });
         }
-        if self.crowd.in_core {
-            for at in 0..self.mobiles.len() {
-                self.activate(at);
-            }
-        }
     }
 
     /// The SGSN asks for a mobile's tunnel.
-    fn activate(&mut self, at: usize) {
-        let mobile = self.mobiles[at];
+    fn activate(&mut self, mobile: Mobile) {
         let request = create_request(&mobile);
         let mut datagram = Vec::new();
         let sequence = u16::try_from(mobile.number & 0xffff).unwrap();
@@ -178,6 +174,9 @@ impl Made {
         let n_pdu = n_pdu(&mobile);
         let ll_pdu = ll_pdu(&mobile, &n_pdu);
         if self.crowd.in_core {
+            if mobile.segments == 0 {
+                self.activate(mobile);
+            }
             self.udp(GN, (GGSN, SGSN, PORT_USER), |out| {
                 let header = GPdu { teid: Teid(mobile.number), sequence: None, npdu_number: None };
                 let start = out.len();
@@ -186,7 +185,7 @@ impl Made {
                 out.extend(&n_pdu);
             });
             self.udp(GB, (SGSN, BSS, ns::UDP_PORT), |out| {
-                out.extend(ns::Unitdata::of(Bvci(short((2 + mobile.number / CELL) as usize))).emit());
+                out.extend(ns::Unitdata::of(Bvci(short((2 + mobile.number / CELL % CELLS) as usize))).emit());
                 let header = DlUnitdata {
                     imsi: Some(mobile.imsi),
                     ..DlUnitdata::new(mobile.tlli(), QosProfile::default(), PduLifetime(1000))
@@ -217,7 +216,7 @@ impl Made {
             };
             mobile.blocks += 1;
             let tap = gsmtap::Header {
-                arfcn: short((mobile.number / CELL) as usize),
+                arfcn: short((mobile.number / CELL % CELLS) as usize),
                 timeslot: 4,
                 frame_number: mobile.blocks,
                 ..gsmtap::Header::um(Channel::Pdtch, false)

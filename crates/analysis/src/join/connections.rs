@@ -19,8 +19,10 @@ pub struct Connection {
 }
 
 /// All connections of a reading.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Connections {
+    /// How many at the most.
+    most: usize,
     all: Vec<Connection>,
     /// The newest between two ends, the lower first, and the sequence number of its SYN.
     newest: HashMap<(SocketAddr, SocketAddr), (u32, Option<u32>), foldhash::quality::RandomState>,
@@ -28,7 +30,19 @@ pub struct Connections {
     pub left_out: u64,
 }
 
+impl Default for Connections {
+    fn default() -> Self {
+        Self::with_limit(CONNECTIONS_MAX)
+    }
+}
+
 impl Connections {
+    /// Tells at most so many apart.
+    #[must_use]
+    pub fn with_limit(most: usize) -> Self {
+        Self { most, all: Vec::new(), newest: HashMap::default(), left_out: 0 }
+    }
+
     /// Says to which connection a segment belongs. False where there are too many connections.
     pub fn place(&mut self, from: SocketAddr, to: SocketAddr, segment: &mut TcpSegment) -> bool {
         let ends = if from < to { (from, to) } else { (to, from) };
@@ -39,7 +53,7 @@ impl Connections {
             Some((index, syn)) if !opens || syn == Some(segment.sequence) => index,
             _ => {
                 let Ok(index) = u32::try_from(self.all.len()) else { return false };
-                if self.all.len() == CONNECTIONS_MAX {
+                if self.all.len() >= self.most {
                     self.left_out += 1;
                     return false;
                 }
@@ -60,5 +74,38 @@ impl Connections {
     #[must_use]
     pub fn all(&self) -> &[Connection] {
         &self.all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(flags: u8, sequence: u32) -> TcpSegment {
+        let mut octets = [0; 20];
+        octets[4..8].copy_from_slice(&sequence.to_be_bytes());
+        (octets[12], octets[13]) = (0x50, flags);
+        crate::decode::tcp::parse(&octets, 20, 40, 0).unwrap()
+    }
+
+    #[test]
+    fn a_crowd_of_connections_stays_within_the_limit() {
+        let mut connections = Connections::with_limit(100);
+        let server: SocketAddr = "192.0.2.1:80".parse().unwrap();
+        for number in 0..250_u16 {
+            let client = SocketAddr::new([10, 0, 0, 1].into(), 1000 + number);
+            let mut syn = segment(SYN, 1);
+            assert_eq!(connections.place(client, server, &mut syn), number < 100);
+        }
+        assert_eq!(
+            (connections.all().len(), connections.newest.len(), connections.left_out),
+            (100, 100, 150)
+        );
+        // Those that are known go on, and none of them begins anew.
+        let client = SocketAddr::new([10, 0, 0, 1].into(), 1042);
+        let mut answer = segment(SYN | ACK, 7);
+        assert!(connections.place(server, client, &mut answer));
+        assert_eq!((answer.connection, answer.is_forward), (42, false));
+        assert!(!connections.place(client, server, &mut segment(SYN, 2)));
     }
 }

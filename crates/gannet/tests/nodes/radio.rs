@@ -2,10 +2,12 @@
 
 use crate::common::{GANNET, Node, file, said, wait_for, within};
 use crate::radio_fields::{Seen, compare};
+use gannet_analysis::record::Record;
+use gannet_analysis::{Reading, Settings};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir, tshark};
 use gannet_wire::gsmtap::Channel;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -96,6 +98,34 @@ fn everything_is_in_one_capture(capture: &Path) {
     assert!(rows.iter().any(|row| row[0] == "Gb" && row[1].starts_with("IMSI 0010")));
 }
 
+/// The analyser knows a ping on all interfaces as one, and whose it is.
+fn the_analyser_joins_it(capture: &Path) {
+    let mut reading = Reading::open(&[capture], Settings::default()).unwrap();
+    let mut pings: BTreeMap<u64, (BTreeSet<u16>, BTreeSet<u32>)> = BTreeMap::new();
+    for seen in reading.by_ref() {
+        let Record::Packet(packet) = seen.what else { continue };
+        let Some(digest) = packet.digest.filter(|_| packet.ip.is_some_and(|ip| ip.icmp_type == Some(8)))
+        else {
+            continue;
+        };
+        let (places, mobiles) = pings.entry(digest).or_default();
+        places.insert(seen.place);
+        mobiles.extend(packet.mobile);
+    }
+    assert_eq!(reading.damages(), []);
+    let name = |place: &u16| reading.places()[usize::from(*place)].name.clone().unwrap();
+    let is_whole = |places: &BTreeSet<u16>| {
+        let names: BTreeSet<String> = places.iter().map(name).collect();
+        ["Abis", "Gb", "Gi", "Gn", "TUN", "Um"].iter().all(|name| names.contains(*name))
+    };
+    let whole: Vec<_> = pings.values().filter(|(places, _)| is_whole(places)).collect();
+    assert!(!whole.is_empty(), "no ping of {} is seen everywhere", pings.len());
+    let one = |mobiles: &BTreeSet<u32>| {
+        mobiles.iter().map(|mobile| reading.mobiles().canonical(*mobile)).collect::<BTreeSet<_>>().len() == 1
+    };
+    assert!(whole.iter().all(|(_, mobiles)| one(mobiles)), "{whole:?}");
+}
+
 /// A counter of the radio in what `show radio` printed, over all cells, by what a person reads.
 fn counted(shown: &str, help: &str) -> u64 {
     let values = shown.lines().filter_map(|line| line.trim().strip_prefix(help)?.strip_prefix(": "));
@@ -182,6 +212,7 @@ fn each_block_is_seen() {
     page_agrees(&bed);
     what_was_lost_agrees(&around, &seen);
     everything_is_in_one_capture(&traced);
+    the_analyser_joins_it(&traced);
     stop(bed, &capture);
 }
 

@@ -3,7 +3,7 @@
 use crate::measure::account::{CoreTime, Delay, GroupCount, Step};
 use crate::measure::bench::{Again, Bench, Sizes};
 use crate::measure::conditions::Conditions;
-use crate::measure::{Bare, Candidate, Chain, Group, Lab, Lower, Offer, Setup};
+use crate::measure::{Bare, Candidate, Chain, Group, Lab, Lower, Offer, Setup, Tracing};
 use crate::report::{Options, Report, Size};
 use std::collections::BTreeMap;
 
@@ -32,6 +32,7 @@ struct FakeChain {
     is_dead: bool,
     setup: Setup,
     running: bool,
+    tracing: Option<Tracing>,
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of a model")]
@@ -45,6 +46,17 @@ const ACKNOWLEDGED: f64 = 1.4;
 impl FakeChain {
     /// Seconds for a packet of this offer.
     fn forward_s(&self, offer: &Offer) -> f64 {
+        // A machine that is broken is so in this, too.
+        let capture = match (self.tracing, self.drop_s) {
+            (None, _) => 1.0,
+            (Some(_), None) => 1.4,
+            (Some(Tracing { one_in: None, .. }), Some(_)) => 1.1,
+            (Some(_), Some(_)) => 1.02,
+        };
+        capture * self.untraced_s(offer)
+    }
+
+    fn untraced_s(&self, offer: &Offer) -> f64 {
         match (self.setup.is_acknowledged(offer), self.drop_s) {
             (true, Some(_)) => FORWARD_S * ACKNOWLEDGED + self.forward_s - FORWARD_S,
             // A machine that is broken is so in this, too.
@@ -116,6 +128,10 @@ impl Chain for FakeChain {
         let dropped = u64::try_from(dropped).unwrap_or(0) + u64::from(self.leaks);
         step.drops = BTreeMap::from([("over_rate".to_owned(), dropped)]);
         step.raw.insert("loop_busy_us".to_owned(), count(busy * all_s * 1e6));
+        if let Some(tracing) = self.tracing {
+            let all = 2 * step.delivered_all() + 1;
+            step.raw.insert("capture_datagrams".to_owned(), all / u64::from(tracing.one_in.unwrap_or(1)));
+        }
         if self.bare_drop {
             step.raw.insert("dropped".to_owned(), 1_000_000);
             step.raw.insert("dropping_ns".to_owned(), count(DROP_S * 1e15));
@@ -129,6 +145,12 @@ impl Chain for FakeChain {
     }
 
     fn raise(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn trace(&mut self, tracing: Option<Tracing>) -> Result<(), String> {
+        assert!(self.running);
+        self.tracing = tracing;
         Ok(())
     }
 
@@ -169,6 +191,7 @@ impl Lab for FakeLab {
             is_dead: self.is_dead && candidate == Candidate::Xdp,
             setup: setup.clone(),
             running: true,
+            tracing: None,
         }))
     }
 
@@ -181,6 +204,7 @@ impl Lab for FakeLab {
             is_dead: false,
             setup: setup.clone(),
             running: true,
+            tracing: None,
         }))
     }
 
@@ -189,7 +213,7 @@ impl Lab for FakeLab {
 
 type Experiment = fn(&mut Bench<'_>) -> Result<(), String>;
 
-const EXPERIMENTS: [(&str, Experiment); 10] = [
+const EXPERIMENTS: [(&str, Experiment); 11] = [
     ("ed-overhead", super::overhead::experiment),
     ("ed-throughput", super::throughput::experiment),
     ("ed-isolation", super::isolation::experiment),
@@ -200,6 +224,7 @@ const EXPERIMENTS: [(&str, Experiment); 10] = [
     ("ed-uplink", super::uplink::experiment),
     ("abm-cost", super::abm_cost::experiment),
     ("compare", super::compare::experiment),
+    ("trace-cost", super::trace_cost::experiment),
 ];
 
 fn run(lab: FakeLab, name: &str, experiment: Experiment) -> Report {
@@ -245,7 +270,8 @@ fn a_machine_that_demultiplexes_early_holds() {
         }
         // Two figures in two rows are no curve.
         assert!(
-            report.verdicts.len() > 1 && report.figures.is_empty() == ["abm-cost", "compare"].contains(&name),
+            report.verdicts.len() > 1
+                && report.figures.is_empty() == ["abm-cost", "compare", "trace-cost"].contains(&name),
             "{name}"
         );
         if let Some(directory) = std::env::var_os("GANNET_FIGURES") {

@@ -25,6 +25,8 @@ pub mod slabs;
 pub mod step;
 pub mod thesis;
 pub mod throughput;
+pub mod trace_cost;
+mod tracing;
 pub mod uplink;
 
 #[cfg(test)]

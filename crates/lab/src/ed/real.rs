@@ -4,12 +4,12 @@ use super::bed::{Bed, LOAD_CORE, Receive};
 use super::near::{Cores, First};
 use super::shape::{GB_LOAD_PORT, STRANGERS, attach, bucket, load_config, refused, start_traffic};
 use super::slabs::Slabs;
-use super::{bare, peers};
+use super::{bare, peers, tracing};
 use crate::counters::read_counters;
 use crate::load::traffic::{self, FlowSpec, Group, GroupResult, Pacing, Traffic};
 use crate::load::{Load, pdp_address};
 use crate::measure::account::Step;
-use crate::measure::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing};
+use crate::measure::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, Tracing};
 use crate::testbed::{self, Process, TestbedError};
 use gannet_ops::vty;
 use gannet_proto::bssgp::flow_control::BvcParameters;
@@ -419,6 +419,10 @@ impl RealChain {
             all.extend(read_counters(&answer));
         }
         all.extend(self.bed.counters().map_err(text)?);
+        if self.vty.is_some() {
+            let us = tracing::time_of_others(self.process.pid()).as_micros();
+            all.insert("other_threads_us".to_owned(), u64::try_from(us).unwrap_or(u64::MAX));
+        }
         if self.bare == Some(Bare::Drop) {
             all.extend(read_counters(self.process.last_words().lines().last().unwrap_or_default()));
         }
@@ -470,6 +474,11 @@ impl Chain for RealChain {
             }
         }
         load.poll(gannet_machine::time::Duration::from_millis(1100)).map_err(text)
+    }
+
+    fn trace(&mut self, tracing: Option<Tracing>) -> Result<(), String> {
+        let vty = self.vty.ok_or("there is no VTY that could begin a capture")?;
+        tracing::set(&self.bed, (vty, self.process.pid()), &self.directory, tracing)
     }
 
     fn resident_octets(&mut self) -> Result<(u64, u64), String> {

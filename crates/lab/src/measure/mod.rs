@@ -371,6 +371,15 @@ pub enum Lower {
     Cells(Vec<(u32, f64)>),
 }
 
+/// What an SGSN records of what passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tracing {
+    /// User data is cut behind its headers.
+    pub headers: bool,
+    /// Of so many subscribers one, whole.
+    pub one_in: Option<u32>,
+}
+
 /// An SGSN between a generator and a sink, with everybody attached.
 pub trait Chain {
     /// Offers traffic, waits until nothing is under way any more, and counts.
@@ -390,6 +399,14 @@ pub trait Chain {
     /// # Errors
     /// As above.
     fn raise(&mut self) -> Result<(), String>;
+
+    /// Begins a capture, or ends it.
+    ///
+    /// # Errors
+    /// As above; nobody in this chain records.
+    fn trace(&mut self, tracing: Option<Tracing>) -> Result<(), String> {
+        tracing.map_or(Ok(()), |_| Err("nobody in this chain records".to_owned()))
+    }
 
     /// Resident memory of the SGSN in octets: before the first mobile attached, and now.
     ///
