@@ -254,10 +254,12 @@ fn of_pings(rows: &[Row], names: &Names, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Nanoseconds as milliseconds, or as seconds from ten on.
+/// Nanoseconds as milliseconds, below ten of them with two places, or as seconds from ten on.
 fn ms(ns: u64) -> String {
     if ns >= 10_000_000_000 {
         format!("{:.1} s", seconds(ns))
+    } else if (1..10_000_000).contains(&ns) {
+        format!("{:.2} ms", seconds(ns) * 1e3)
     } else {
         format!("{:.0} ms", seconds(ns) * 1e3)
     }
