@@ -15,13 +15,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("node", &["wire", "machine", "qos", "proto"]),
     ("sim", &["machine", "proto", "node"]),
     ("trace", &["wire"]),
-    ("analysis", &["wire"]),
+    ("figure", &[]),
+    ("analysis", &["wire", "figure"]),
     ("ops", &["wire", "machine", "proto"]),
     ("demux", &["wire", "machine", "qos", "proto"]),
     ("rt", &["wire", "machine", "qos", "proto", "trace", "demux"]),
     ("rig", &["machine", "demux", "rt"]),
-    ("lab", &["wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux", "rig"]),
-    ("gannet", &["wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis"]),
+    ("lab", &["wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux", "rig", "figure"]),
+    (
+        "gannet",
+        &[
+            "wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis",
+            "figure",
+        ],
+    ),
     ("testkit", &[]),
 ];
 

@@ -94,11 +94,15 @@ impl Names {
         }
     }
 
-    fn place(&self, place: u16) -> String {
+    /// What a place is called.
+    #[must_use]
+    pub fn place(&self, place: u16) -> String {
         self.places.get(usize::from(place)).cloned().unwrap_or_else(|| format!("place {place}"))
     }
 
-    fn way(&self, connection: u32, is_forward: bool) -> String {
+    /// What a direction of a connection is called.
+    #[must_use]
+    pub fn way(&self, connection: u32, is_forward: bool) -> String {
         let ends = usize::try_from(connection).ok().and_then(|index| self.connections.get(index));
         match ends {
             Some((opener, other)) if is_forward => format!("{opener} → {other}"),
