@@ -283,6 +283,9 @@ fn print_info(files: &Files, reading: &Reading, contents: &Contents, clocks: &[A
         );
     }
     gannet_rt::outln!("\nWhat these captures cannot tell");
+    if unknowns.is_empty() {
+        gannet_rt::outln!("  Nothing is missing that would be seen.");
+    }
     for unknown in unknowns {
         gannet_rt::outln!("  {unknown}");
     }

@@ -15,7 +15,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("node", &["wire", "machine", "qos", "proto"]),
     ("sim", &["machine", "proto", "node"]),
     ("trace", &["wire"]),
-    ("analysis", &["wire"]),
+    ("figure", &[]),
+    ("analysis", &["wire", "figure"]),
     ("view", &["analysis"]),
     ("ops", &["wire", "machine", "proto"]),
     ("demux", &["wire", "machine", "qos", "proto"]),
@@ -23,11 +24,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("rig", &["machine", "demux", "rt"]),
     (
         "lab",
-        &["wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux", "rig", "trace", "analysis"],
+        &[
+            "wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux", "rig", "trace", "analysis",
+            "figure",
+        ],
     ),
     (
         "gannet",
-        &["wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis", "view"],
+        &[
+            "wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis", "view",
+            "figure",
+        ],
     ),
     ("testkit", &[]),
 ];

@@ -180,7 +180,7 @@ fn block(to: &mut dyn Write, kind: u32, body: &[u8]) -> io::Result<()> {
     to.write_all(&kind.to_le_bytes())?;
     to.write_all(&length)?;
     to.write_all(body)?;
-    to.write_all(&[0; 3][..padding])?;
+    to.write_all([0; 3].get(..padding).unwrap_or_default())?;
     to.write_all(&length)
 }
 

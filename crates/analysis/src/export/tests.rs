@@ -1,5 +1,5 @@
-use super::{csv, xplot};
-use crate::findings::analyze;
+use super::{csv, plot, xplot};
+use crate::findings::{Names, analyze};
 use crate::reading::{Reading, Settings};
 use crate::record::{BlockContents, DataBlock, Direction, Proof, RadioBlock, Record, Seen, Stamp};
 use gannet_wire::rlcmac::coding::CodingScheme;
@@ -80,4 +80,52 @@ fn findings_and_plots_have_all_that_the_report_has() {
     assert_eq!(outstanding.matches("\nline ").count() + 1, half.outstanding.points().len());
     let rtts = plot(&|to| xplot::round_trips(to, half.round_trips.points(), "t").unwrap());
     assert_eq!(rtts.matches("\ndot ").count(), half.round_trips.points().len());
+}
+
+#[test]
+fn figures_are_legible_and_have_each_mark() {
+    for (name, again) in [("spike-sender", 2), ("drop-sender", 38)] {
+        let path = format!("{}/tests/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"));
+        let mut reading = Reading::open(&[path], Settings::default()).unwrap();
+        let report = analyze(&mut reading);
+        let connection = &report.connections[0];
+        let figure = plot::connection(&connection.forward, connection.first.0, (name, "A title")).unwrap();
+        let svg = gannet_figure::svg(&figure, "");
+        gannet_figure::check::legible(&svg).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let titles: Vec<&str> = figure.panels.iter().map(|panel| panel.title.as_str()).collect();
+        assert_eq!(titles, ["A title", "Outstanding data", "Round trips", "Throughput"]);
+        let points = |panel: usize, curve: &str| {
+            let found = figure.panels[panel].curves.iter().find(|it| it.name == curve);
+            found.map_or(0, |it| it.points.len())
+        };
+        assert_eq!(points(0, "sent again"), again);
+        assert_eq!(points(2, "segment sent once"), connection.forward.round_trips.points().len());
+        // A report of a duplicate is no range above the acknowledged ones.
+        assert_eq!(points(0, "selectively acknowledged") > 0, name == "drop-sender");
+        assert!(points(0, "acknowledged") > 20 && points(0, "sent") > 20);
+        assert_eq!(plot::connection(&connection.backward, connection.first.0, ("x", "x")), None);
+    }
+}
+
+#[test]
+fn layers_have_a_panel_for_each_place() {
+    let path = |name| format!("{}/tests/captures/{name}.pcapng.gz", env!("CARGO_MANIFEST_DIR"));
+    let paths = ["real-phone-um", "real-phone-core"].map(path);
+    let mut reading = Reading::open(&paths, Settings::default()).unwrap();
+    let report = analyze(&mut reading);
+    let names = Names::of(&reading);
+    for (direction, octets) in [(Direction::Down, 66_128.0), (Direction::Up, 2_806.0)] {
+        let figure = plot::layers(&report.layers, &names, direction, "layers").unwrap();
+        let svg = gannet_figure::svg(&figure, "");
+        gannet_figure::check::legible(&svg).unwrap_or_else(|why| panic!("{why}"));
+        let panel = |kind: &str| figure.panels.iter().find(|panel| panel.title.starts_with(kind)).unwrap();
+        assert_eq!(figure.panels.len(), 3);
+        let layers = |kind: &str| panel(kind).curves.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+        assert_eq!(layers("radio"), ["RLC", "LLC", "SNDCP", "IP"]);
+        assert_eq!(layers("Gb"), ["LLC", "SNDCP", "IP", "TCP"]);
+        // The area below a curve is what was carried.
+        let ip = panel("Gn").curves.iter().find(|it| it.name == "IP").unwrap();
+        let sum: f64 = ip.points.iter().map(|point| point.y).sum();
+        assert!((sum * 1e3 / 8.0 - octets).abs() < 1.0, "{sum}");
+    }
 }

@@ -94,11 +94,15 @@ impl Names {
         }
     }
 
-    fn place(&self, place: u16) -> String {
+    /// What a place is called.
+    #[must_use]
+    pub fn place(&self, place: u16) -> String {
         self.places.get(usize::from(place)).cloned().unwrap_or_else(|| format!("place {place}"))
     }
 
-    fn way(&self, connection: u32, is_forward: bool) -> String {
+    /// What a direction of a connection is called.
+    #[must_use]
+    pub fn way(&self, connection: u32, is_forward: bool) -> String {
         let ends = usize::try_from(connection).ok().and_then(|index| self.connections.get(index));
         match ends {
             Some((opener, other)) if is_forward => format!("{opener} → {other}"),
@@ -258,10 +262,12 @@ fn of_pings(rows: &[Row], names: &Names, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Nanoseconds as milliseconds, or as seconds from ten on.
+/// Nanoseconds as milliseconds, below ten of them with two places, or as seconds from ten on.
 fn ms(ns: u64) -> String {
     if ns >= 10_000_000_000 {
         format!("{:.1} s", seconds(ns))
+    } else if (1..10_000_000).contains(&ns) {
+        format!("{:.2} ms", seconds(ns) * 1e3)
     } else {
         format!("{:.0} ms", seconds(ns) * 1e3)
     }

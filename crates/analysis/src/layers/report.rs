@@ -65,6 +65,12 @@ pub struct LayersReport {
     pub segmentation: Vec<Segmentation>,
     /// Units beyond the limit of rows.
     pub left_out: u64,
+    /// The beginning of the first interval of [`Self::intervals`].
+    pub start: Stamp,
+    /// The width of an interval in nanoseconds.
+    pub interval_ns: u64,
+    /// Octets that each row carried by intervals, in the order of the rows.
+    pub intervals: Vec<Vec<u64>>,
 }
 
 impl LayersReport {
@@ -120,6 +126,7 @@ pub(super) fn of(layers: Layers) -> LayersReport {
         windows.insert(direction, (from, window));
     }
     let mut rows = Vec::new();
+    let mut intervals = Vec::new();
     let mut lines = Vec::new();
     for (&(direction, layer, place), row) in &layers.rows {
         let Some((from, window)) = windows.get(&direction) else { continue };
@@ -138,6 +145,7 @@ pub(super) fn of(layers: Layers) -> LayersReport {
             window_octets: bin.payload,
             bits_per_s,
         });
+        intervals.push(row.bins.iter().map(|bin| bin.payload).collect());
         if layer == Layer::Rlc && bin.blocks > 0 {
             let scheme_bits_per_s = real(bin.bits) / real(bin.blocks);
             let timeslots = bin.slots.count_ones();
@@ -147,5 +155,14 @@ pub(super) fn of(layers: Layers) -> LayersReport {
         }
     }
     let windows = windows.into_iter().map(|(direction, (_, window))| (direction, window)).collect();
-    LayersReport { rows, windows, lines, segmentation: layers.segmenting.finish(), left_out: layers.left_out }
+    LayersReport {
+        rows,
+        windows,
+        lines,
+        segmentation: layers.segmenting.finish(),
+        left_out: layers.left_out,
+        start,
+        interval_ns: layers.width_ns,
+        intervals,
+    }
 }

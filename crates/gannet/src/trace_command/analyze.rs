@@ -47,7 +47,9 @@ pub(super) fn analyze(arguments: &AnalyzeArguments) -> Result<ExitCode, String> 
 fn report_json(files: &Files, clocks: &[Ahead], reading: &Reading, report: &Report) -> Result<Value, String> {
     let place = |place: &Place| json!({"file": place.file + 1, "interface": place.interface, "name": place.name, "kind": kind(place.kind)});
     let ends = |ends: &Connection| json!({"opener": ends.opener, "other": ends.other});
-    let mut value = serde_json::to_value(report).map_err(|error| error.to_string())?;
+    let Value::Object(mut value) = serde_json::to_value(report).map_err(|error| error.to_string())? else {
+        return Err("a report is no object".to_owned());
+    };
     for (name, what) in [
         ("files", json!(files.names())),
         ("clocks", clocks_json(clocks)),
@@ -55,9 +57,9 @@ fn report_json(files: &Files, clocks: &[Ahead], reading: &Reading, report: &Repo
         ("ends", reading.connections().iter().map(ends).collect()),
         ("damages", json!(files.damages(reading))),
     ] {
-        value[name] = what;
+        value.insert(name.to_owned(), what);
     }
-    Ok(value)
+    Ok(Value::Object(value))
 }
 
 /// Reads to the end, and shows each record to `see` before it is analysed.

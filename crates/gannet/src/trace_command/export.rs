@@ -4,8 +4,9 @@ use super::analyze::read;
 use super::{Files, mobile_name};
 use clap::Args;
 use gannet_analysis::export::pcapng::{self, Fragments, Frames, Source};
-use gannet_analysis::export::{csv, xplot};
-use gannet_analysis::record::{Record, Seen};
+use gannet_analysis::export::{csv, plot, xplot};
+use gannet_analysis::findings::{Names, Report};
+use gannet_analysis::record::{Direction, Record, Seen};
 use gannet_analysis::source::Capture;
 use gannet_analysis::tcp::report::{ConnectionReport, HalfReport};
 use gannet_analysis::view::rows::{Chooser, Who};
@@ -13,13 +14,14 @@ use gannet_analysis::{Reading, Settings};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// The arguments of `gannet trace export`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Written are segments.csv, blocks.csv and findings.csv, and for each direction of each connection that has data what tcptrace calls
-its time sequence, outstanding data and round-trip time (.xpl, for xplot and jPlot).
+its time sequence, outstanding data and round-trip time (.xpl, for xplot and jPlot), and a figure with these and its throughput (.svg).
+layers-down.svg and layers-up.svg have what each layer carries over time.
 
   gannet trace export um.pcapng.gz core.pcapng --mobile 901700000012345 --pcapng one.pcapng"
 )]
@@ -29,6 +31,9 @@ pub struct ExportArguments {
     /// The directory for tables and plots; made where it is not there
     #[arg(long, value_name = "DIR", required_unless_present = "pcapng")]
     out: Option<PathBuf>,
+    /// Draws the plots as PNG too; that needs rsvg-convert (Debian: librsvg2-bin)
+    #[arg(long, requires = "out")]
+    png: bool,
     /// Writes the frames of one mobile, of all files and on corrected clocks, into this file, which must not be there
     #[arg(long, value_name = "FILE", requires = "mobile")]
     pcapng: Option<PathBuf>,
@@ -49,7 +54,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<ExitCode, String> {
         ended = frames(files, settings.clone(), path, name)?;
     }
     match arguments.out.as_deref() {
-        Some(out) => tables(files, settings, out),
+        Some(out) => tables(files, settings, out, arguments.png),
         None => Ok(ended),
     }
 }
@@ -90,7 +95,7 @@ fn mobile_of(known: &Reading, who: Who) -> String {
 }
 
 /// Tables and plots.
-fn tables(files: &Files, settings: Settings, out: &Path) -> Result<ExitCode, String> {
+fn tables(files: &Files, settings: Settings, out: &Path, png: bool) -> Result<ExitCode, String> {
     let mut reading = files.open(settings)?;
     std::fs::create_dir_all(out).map_err(at(out))?;
     let table = |name: &str, columns: &str| -> Result<(PathBuf, BufWriter<File>), String> {
@@ -115,8 +120,43 @@ fn tables(files: &Files, settings: Settings, out: &Path) -> Result<ExitCode, Str
     for connection in &report.connections {
         plots += plot(out, &reading, connection).map_err(at(out))?;
     }
-    gannet_rt::outln!("{}: segments.csv, blocks.csv, findings.csv and {plots} plots", out.display());
+    let drawn = figures(out, &reading, &report, png)?;
+    gannet_rt::outln!(
+        "{}: segments.csv, blocks.csv, findings.csv, {plots} plots for xplot and {drawn} figures",
+        out.display()
+    );
     Ok(files.ended(&reading))
+}
+
+/// Draws each direction of each connection with data, and the layers of each direction; how many figures there were.
+fn figures(out: &Path, reading: &Reading, report: &Report, png: bool) -> Result<usize, String> {
+    let names = Names::of(reading);
+    let mut all = Vec::new();
+    for (direction, name) in [(Direction::Down, "layers-down"), (Direction::Up, "layers-up")] {
+        all.extend(plot::layers(&report.layers, &names, direction, name));
+    }
+    for it in &report.connections {
+        for (half, is_forward) in [(&it.forward, true), (&it.backward, false)] {
+            let way = if is_forward { "forward" } else { "backward" };
+            let name = format!("connection{}-place{}-{way}", it.connection, it.place);
+            let title = format!("{} at {}", names.way(it.connection, is_forward), names.place(it.place));
+            all.extend(plot::connection(half, it.first.0, (&name, &title)));
+        }
+    }
+    for figure in &all {
+        let path = out.join(format!("{}.svg", figure.name));
+        std::fs::write(&path, gannet_figure::svg(figure, "Drawn by gannet trace export."))
+            .map_err(at(&path))?;
+        if png {
+            let drawn = path.with_extension("png");
+            let status = Command::new("rsvg-convert").arg("-o").arg(&drawn).arg(&path).status();
+            let status = status.map_err(|error| format!("rsvg-convert (Debian: librsvg2-bin): {error}"))?;
+            if !status.success() {
+                return Err(format!("rsvg-convert does not draw {}: {status}", path.display()));
+            }
+        }
+    }
+    Ok(all.len())
 }
 
 const fn of<T>(seen: &Seen<Record>, what: T) -> Seen<T> {

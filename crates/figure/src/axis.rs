@@ -1,18 +1,18 @@
 //! Axes: ranges, ticks and their labels.
 
-use super::Scale;
+use crate::Scale;
 
 /// One axis.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     scale: Scale,
     low: f64,
-    pub(super) high: f64,
+    pub(crate) high: f64,
 }
 
 impl Axis {
     /// With room for all of them.
-    pub(super) fn around(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn around(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
         let values: Vec<f64> =
             values.filter(|v| v.is_finite() && (*v > 0.0 || scale == Scale::Linear)).collect();
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -33,7 +33,7 @@ impl Axis {
     }
 
     /// Where a value stands, from 0 at the lower end to 1 at the upper.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    pub(crate) fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
             Scale::Logarithmic => {
@@ -43,7 +43,7 @@ impl Axis {
     }
 
     /// 1, 2 or 5 times a power of ten, so that no more than `count` steps are needed.
-    pub(super) fn ticks(&self, count: usize) -> Vec<f64> {
+    pub(crate) fn ticks(&self, count: usize) -> Vec<f64> {
         let count = count.max(2);
         if self.scale == Scale::Logarithmic {
             let decades = (self.high / self.low).log10().round().max(1.0);
@@ -66,7 +66,7 @@ impl Axis {
 }
 
 /// A value as an axis has it.
-pub(super) fn label(value: f64) -> String {
+pub(crate) fn label(value: f64) -> String {
     match value.abs() {
         v if v >= 1e6 => format!("{}M", trimmed(value / 1e6)),
         v if v >= 1e4 => format!("{}k", trimmed(value / 1e3)),

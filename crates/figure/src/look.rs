@@ -1,6 +1,6 @@
 //! Colours and marks: readable on white, and told apart without the colour as well.
 
-use super::{Curve, Style};
+use crate::{Curve, Style};
 
 /// Each has a contrast of 4.5 to 1 and more with white, since names at the lines' ends are written in it.
 const PALETTE: [&str; 8] =
@@ -47,12 +47,12 @@ fn of(table: &[&'static str; 8], index: usize) -> &'static str {
 }
 
 /// The colour of a curve.
-pub(super) fn colour(curve: &Curve) -> &'static str {
+pub(crate) fn colour(curve: &Curve) -> &'static str {
     of(&PALETTE, curve.colour)
 }
 
 /// Its line: width, and dashes where there are any.
-pub(super) const fn line(style: Style) -> (&'static str, &'static str) {
+pub(crate) const fn line(style: Style) -> (&'static str, &'static str) {
     match style {
         Style::Measured => ("2", ""),
         Style::Second => ("1.5", " stroke-dasharray=\"7 4\""),
@@ -62,7 +62,7 @@ pub(super) const fn line(style: Style) -> (&'static str, &'static str) {
 }
 
 /// One of its marks, at a place and so many times as large.
-pub(super) fn mark(curve: &Curve, (x, y): (f64, f64), scale: f64) -> String {
+pub(crate) fn mark(curve: &Curve, (x, y): (f64, f64), scale: f64) -> String {
     let ink = colour(curve);
     let (shape, fill) = match curve.style {
         Style::Measured => (of(&SHAPES, curve.colour), ink),
@@ -78,7 +78,7 @@ pub(super) fn mark(curve: &Curve, (x, y): (f64, f64), scale: f64) -> String {
 }
 
 /// A bar from left to right and from its upper to its lower end.
-pub(super) fn bar(curve: &Curve, (left, right): (f64, f64), (top, bottom): (f64, f64)) -> String {
+pub(crate) fn bar(curve: &Curve, (left, right): (f64, f64), (top, bottom): (f64, f64)) -> String {
     format!(
         "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" stroke=\"#ffffff\"/>\n",
         right - left,
@@ -88,7 +88,7 @@ pub(super) fn bar(curve: &Curve, (left, right): (f64, f64), (top, bottom): (f64,
 }
 
 /// Small marks at all these places, in one path with these attributes besides.
-pub(super) fn events(curve: &Curve, places: &[(f64, f64)], attributes: &str) -> String {
+pub(crate) fn events(curve: &Curve, places: &[(f64, f64)], attributes: &str) -> String {
     let shape = of(&EVENTS, curve.colour);
     let path: Vec<String> = places.iter().map(|(x, y)| format!("M{x:.1},{y:.1}{shape}")).collect();
     let (width, _) = line(curve.style);

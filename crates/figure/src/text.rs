@@ -1,7 +1,7 @@
 //! How wide text is, about: the widths of a wide sans-serif font, since no font comes with a figure.
 
 /// Width of text in px; bold text is a tenth wider.
-pub(super) fn width(text: &str, size: f64) -> f64 {
+pub(crate) fn width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | '\'' | '|' | '!' | '.' | ',' | ':' | ';' | ' ' | '·' => 0.32,
         'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '/' | '-' | '"' => 0.41,
@@ -16,7 +16,7 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
 }
 
 /// Lines that are no wider than `most` px; a word that is stands alone.
-pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
@@ -31,6 +31,6 @@ pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
 }
 
 /// With what XML reads otherwise written as entities.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

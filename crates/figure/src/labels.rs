@@ -1,8 +1,8 @@
 //! Where the names of curves stand: at the lines' ends where all fit, in one legend where a look means the same in each panel,
 //! and else in a legend for each panel.
 
-use super::canvas::{Axes, Canvas, LINE, NAME};
-use super::{Curve, Panel, Style, look, text};
+use crate::canvas::{Axes, Canvas, LINE, NAME};
+use crate::{Curve, Panel, Style, look, text};
 
 /// Room for the piece of line before a name in a legend.
 const SWATCH: f64 = 36.0;
@@ -19,7 +19,7 @@ const TOGETHER: f64 = 0.03;
 
 /// Where names stand.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Names {
+pub(crate) enum Names {
     /// At the lines' ends, which takes so much at the right of each plot.
     Ends(f64),
     /// In one legend.
@@ -30,7 +30,7 @@ pub(super) enum Names {
 
 impl Names {
     /// For panels of this size.
-    pub(super) fn of(panels: &[Panel], axes: &[Axes], (width, height): (f64, f64)) -> Self {
+    pub(crate) fn of(panels: &[Panel], axes: &[Axes], (width, height): (f64, f64)) -> Self {
         let names = panels.iter().flat_map(|panel| &panel.curves).map(|curve| text::width(&curve.name, NAME));
         let margin = names.fold(0.0, f64::max) + AFTER;
         let fits = panels.iter().zip(axes).all(|(panel, axes)| ends(panel, axes, height).is_some());
@@ -53,7 +53,7 @@ fn is_common(panels: &[Panel]) -> bool {
 }
 
 /// Each curve once, by its name.
-pub(super) fn union(panels: &[Panel]) -> Vec<&Curve> {
+pub(crate) fn union(panels: &[Panel]) -> Vec<&Curve> {
     let mut all: Vec<&Curve> = Vec::new();
     for curve in panels.iter().flat_map(|panel| &panel.curves) {
         if all.iter().all(|other| other.name != curve.name) {
@@ -94,7 +94,7 @@ fn ends(panel: &Panel, axes: &Axes, height: f64) -> Option<Vec<f64>> {
 }
 
 /// Writes the names at the lines' ends of a plot with this corner and size.
-pub(super) fn write_ends(
+pub(crate) fn write_ends(
     canvas: &mut Canvas,
     panel: &Panel,
     axes: &Axes,
@@ -109,7 +109,7 @@ pub(super) fn write_ends(
 }
 
 /// A legend with a line for each name; gives its height.
-pub(super) fn list(canvas: &mut Canvas, curves: &[&Curve], (left, top): (f64, f64), width: f64) -> f64 {
+pub(crate) fn list(canvas: &mut Canvas, curves: &[&Curve], (left, top): (f64, f64), width: f64) -> f64 {
     let mut y = top;
     for curve in curves {
         y += legend(canvas, &[*curve], (left, y), width);
@@ -118,7 +118,7 @@ pub(super) fn list(canvas: &mut Canvas, curves: &[&Curve], (left, top): (f64, f6
 }
 
 /// A legend within this width from this corner on, with as many names in a line as fit; gives its height.
-pub(super) fn legend(canvas: &mut Canvas, curves: &[&Curve], (left, top): (f64, f64), width: f64) -> f64 {
+pub(crate) fn legend(canvas: &mut Canvas, curves: &[&Curve], (left, top): (f64, f64), width: f64) -> f64 {
     let (mut x, mut y) = (left, top + LINE * 0.5);
     for curve in curves {
         let room = width - SWATCH;

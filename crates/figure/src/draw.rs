@@ -1,14 +1,14 @@
 //! A figure as SVG text.
 
-use super::axis::{Axis, label};
-use super::canvas::{Axes, Canvas, LINE, NAME};
-use super::labels::{self, Names};
-use super::text::{escaped, wrapped};
-use super::{Curve, Figure, Panel, Point, Style, look, split};
+use crate::axis::{Axis, label};
+use crate::canvas::{Axes, Canvas, LINE, NAME};
+use crate::labels::{self, Names};
+use crate::text::{escaped, wrapped};
+use crate::{Curve, Figure, Panel, Point, Style, look, split};
 use std::fmt::Write as _;
 
 /// Of the whole figure.
-pub(super) const WIDTH: f64 = 800.0;
+pub(crate) const WIDTH: f64 = 800.0;
 const EDGE: f64 = 12.0;
 /// Between two panels, and below one.
 const GAP: f64 = 24.0;
@@ -160,7 +160,7 @@ impl Plot {
         for tick in axes.x.ticks(if width > 400.0 { 9 } else { 5 }) {
             let x = left + axes.x.place(tick) * width;
             canvas.line((x, top), (x, bottom), "#e4e4e4", "1");
-            let (name, half) = (label(tick), super::text::width(&label(tick), TICK) / 2.0);
+            let (name, half) = (label(tick), crate::text::width(&label(tick), TICK) / 2.0);
             if x - half > free {
                 canvas.text((x, bottom + 16.0), TICK, ("middle", "normal", INK), &name);
                 free = x + half + 6.0;
@@ -245,7 +245,7 @@ impl Plot {
     fn beyond(&self, canvas: &mut Canvas, (x, line): (f64, u8), value: f64, ink: &str) {
         let ((left, top), (width, _)) = (self.corner, self.size);
         let text = format!("↑ {}", label(value.round()));
-        let half = super::text::width(&text, TICK) / 2.0;
+        let half = crate::text::width(&text, TICK) / 2.0;
         let x = x.clamp(left + half + 2.0, left + width - half - 2.0);
         canvas.text((x, top + (TICK + 2.0) * f64::from(line)), TICK, ("middle", "bold", ink), &text);
     }
