@@ -58,6 +58,17 @@ macro_rules! edge {
     };
 }
 
+/// What a reader has to know of experiments that are read from captures, and the paper that they repeat.
+macro_rules! trace {
+    ($purpose:literal) => {
+        concat!(
+            $purpose,
+            " Virtual time. The experiment repeats one of A. Gurtov, M. Passoja, O. Aalto, M. Raitola, \u{201c}Multi-Layer Protocol \
+             Tracing in a GPRS Network\u{201d}, IEEE Vehicular Technology Conference, Vancouver, 2002."
+        )
+    };
+}
+
 /// In place of the work that stands for it.
 const GEA3: Option<u8> = Some(3);
 
@@ -312,6 +323,14 @@ pub const ALL: &[Experiment] = &[
         purpose: "Shows what one TCP connection gets of a GPRS cell by C/I and coding scheme, and how many blocks are sent again \
                   for it. Virtual time.",
         run: crate::radio::ber::run,
+    },
+    Experiment {
+        name: "trace-tbf",
+        description: "TCP over RLC/MAC by the analyser: TBFs of acknowledgements, and blocks sent again without need",
+        purpose: trace!(
+            "Counts what RLC does under TCP, from captures alone: uplink TBFs and the TCP acknowledgements in each, blocks that hold a              TBF, blocks sent again (needed, premature, repeated), polls and stalls. The base station does what the study saw, and what              the study asks for. Repeats figure 7."
+        ),
+        run: crate::trace::tbf::run,
     },
     Experiment {
         name: "radio-hour",

@@ -40,6 +40,7 @@ mod settings;
 pub mod tcp;
 pub mod tcp_model;
 pub mod testbed;
+pub mod trace;
 pub mod trace_read;
 pub mod way;
 pub mod world;

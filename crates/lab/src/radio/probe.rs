@@ -11,6 +11,7 @@ use gannet_proto::rlcmac::air::AirCounts;
 use gannet_proto::rlcmac::conservation::faults;
 use gannet_proto::rlcmac::mobile::MobileCounts;
 use gannet_proto::rlcmac::network::{BlockCounts, PreemptionCounts};
+use gannet_proto::rlcmac::rlc::RlcCounts;
 use gannet_proto::rlcmac::tap::Scope;
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::ie::DrxParameter;
@@ -214,6 +215,20 @@ impl Probe {
     #[must_use]
     pub fn mobile(&self, mobile: u32) -> MobileCounts {
         self.0.borrow().radio.mobile_counts(mobile).unwrap_or_default()
+    }
+
+    /// RLC of a cell's TBFs: what was sent downlink, and what came uplink.
+    #[must_use]
+    pub fn rlc(&self, cell: u32) -> RlcCounts {
+        self.0.borrow().radio.cell(cell).map(|cell| cell.pcu().rlc_counts()).unwrap_or_default()
+    }
+
+    /// RLC of all mobiles' TBFs: what was sent uplink, and what came downlink.
+    #[must_use]
+    pub fn rlc_of_mobiles(&self) -> RlcCounts {
+        let mut sum = RlcCounts::default();
+        self.0.borrow().radio.mobiles().for_each(|mobile| sum += mobile.mac.rlc_counts());
+        sum
     }
 
     /// What calls have done to GPRS in the first cell.
