@@ -15,7 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("node", &["wire", "machine", "qos", "proto"]),
     ("sim", &["machine", "proto", "node"]),
     ("trace", &["wire"]),
-    ("analysis", &["wire"]),
+    ("analysis", &["wire", "machine", "proto"]),
     ("ops", &["wire", "machine", "proto"]),
     ("demux", &["wire", "machine", "qos", "proto"]),
     ("rt", &["wire", "machine", "qos", "proto", "trace", "demux"]),
