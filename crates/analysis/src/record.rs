@@ -337,6 +337,8 @@ pub struct LlPdu {
     pub header: Option<gannet_wire::llc::Header>,
     /// Frame check sequence.
     pub fcs: Fcs,
+    /// It was ciphered like this, and a key has opened it.
+    pub deciphered: Option<gannet_proto::llc::Algorithm>,
     /// Octets, header and FCS included.
     pub octets: u32,
     /// Octets of information.

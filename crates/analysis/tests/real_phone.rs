@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         ("blocks_are_what_tshark_says", &[Need::Tshark], blocks),
         ("each_ping_has_its_way", &[], pings),
         ("a_mobile_has_its_rows_of_all_layers", &[], rows),
+        ("procedures_last_as_tshark_says", &[Need::Tshark], procedures),
     ])
 }
 
@@ -235,4 +236,49 @@ fn rows() {
     // All of both files but signalling of no mobile: 15 pings each way on Um, and what the first 400 frames of the core have.
     assert_eq!((layers["SNDCP"], layers["GMM/SM"], layers["TCP"], layers["GTP"]), (30 + 233, 22, 148, 2));
     assert!(layers["RLC/MAC"] > 76);
+}
+
+/// Each procedure of the attach and the activation: its frames and times are those of the messages that tshark finds.
+fn procedures() {
+    let mut reading = Reading::open(&[path(CORE)], Settings::default()).unwrap();
+    let report = gannet_analysis::findings::analyze(&mut reading);
+    let fields = [
+        "frame.number",
+        "frame.time_epoch",
+        "gsm_a.dtap.msg_gmm_type",
+        "gsm_a.dtap.msg_sm_type",
+        "gtp.message",
+    ];
+    let options = ["-d", "udp.port==23000,gprs-ns"];
+    let mut messages = BTreeMap::new();
+    for row in dissect_file(path(CORE).to_str().unwrap(), &options, &fields) {
+        let [number, time, gmm, sm, gtp] = &row[..] else { panic!("{row:?}") };
+        let (seconds, fraction) = time.split_once('.').unwrap();
+        let ns: u64 = format!("{seconds}{fraction:0<9}").parse().unwrap();
+        messages.insert(number.parse::<u64>().unwrap(), (ns, format!("{gmm}{sm}{gtp}")));
+    }
+    let seen: Vec<_> = report
+        .procedures
+        .procedures
+        .iter()
+        .map(|it| {
+            let ((began, first), (answered, last)) = (it.began, it.answered.unwrap());
+            let ((from, request), (to, answer)) = (&messages[&first.frame], &messages[&last.frame]);
+            assert_eq!((began.0, answered.0), (*from, *to));
+            (it.kind.name(), request.clone(), answer.clone(), it.ending().starts_with("accepted"))
+        })
+        .collect();
+    let expected = [
+        ("attach", "0x01", "0x02"),
+        ("identification", "0x15", "0x16"),
+        ("identification", "0x15", "0x16"),
+        ("authentication", "0x12", "0x13"),
+        ("activation", "0x41", "0x42"),
+        ("Create PDP Context", "0x10", "0x11"),
+    ];
+    let expected = expected.map(|(name, from, to)| (name, from.to_owned(), to.to_owned(), true));
+    assert_eq!(seen, expected);
+    assert!(report.mobility.reselections.is_empty() && report.mobility.strays.is_empty());
+    let attach = &report.procedures.procedures[0];
+    assert_eq!((attach.repeats, messages[&attach.completed.unwrap().1.frame].1.as_str()), (0, "0x03"));
 }

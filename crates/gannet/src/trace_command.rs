@@ -7,6 +7,7 @@ mod query;
 mod view;
 
 use clap::{Args, Subcommand};
+use gannet_analysis::cipher::Key;
 use gannet_analysis::join::clocks::Ahead;
 use gannet_analysis::record::{Carrier, Direction, Proof, Record, Seen, Stamp};
 use gannet_analysis::source::Damage;
@@ -48,6 +49,9 @@ pub struct Files {
     /// A UDP port of NS, besides 23000 and what is known as NS by its contents; may be repeated
     #[arg(long = "ns-port", value_name = "PORT")]
     ns_ports: Vec<u16>,
+    /// A key that opens ciphered LL-PDUs: Kc of 16 hexadecimal digits, for GEA4 of 32; of one mobile with its IMSI in front. May be repeated
+    #[arg(long = "kc", value_name = "[IMSI=]HEX")]
+    keys: Vec<Key>,
     /// Takes the times of several files as they are stamped. Otherwise the offsets of their clocks are taken away where packets in both files tell them
     #[arg(long)]
     as_stamped: bool,
@@ -120,6 +124,7 @@ impl Files {
     fn settings(&self) -> Settings {
         let mut settings = Settings::default();
         settings.ns_ports.extend(&self.ns_ports);
+        settings.keys.clone_from(&self.keys);
         settings
     }
 

@@ -16,7 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sim", &["machine", "proto", "node"]),
     ("trace", &["wire"]),
     ("figure", &[]),
-    ("analysis", &["wire", "figure"]),
+    ("analysis", &["wire", "machine", "proto", "figure"]),
     ("view", &["analysis"]),
     ("ops", &["wire", "machine", "proto"]),
     ("demux", &["wire", "machine", "qos", "proto"]),
@@ -25,15 +25,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "lab",
         &[
-            "wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux", "rig", "trace", "analysis",
-            "figure",
+            "wire", "machine", "qos", "proto", "node", "sim", "rt", "ops", "demux", "rig", "trace",
+            "analysis", "figure",
         ],
     ),
     (
         "gannet",
         &[
-            "wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis", "view",
-            "figure",
+            "wire", "machine", "qos", "proto", "node", "sim", "ops", "rt", "lab", "demux", "analysis",
+            "view", "figure",
         ],
     ),
     ("testkit", &[]),

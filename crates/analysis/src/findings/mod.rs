@@ -1,13 +1,17 @@
 //! What an analysis says in plain words: each finding has its numbers and the frames that prove it.
 
 mod layers;
+mod mobility;
+mod procedures;
 mod radio;
 #[cfg(test)]
 mod tests;
 mod transport;
 
 use crate::layers::{Layers, LayersReport};
+use crate::mobility::Mobility;
 use crate::pings::{Pings, Row};
+use crate::procedures::Procedures;
 use crate::radio::Radio;
 use crate::radio::report::RadioReport;
 use crate::reading::Reading;
@@ -71,6 +75,10 @@ pub struct Names {
     pub connections: Vec<(String, String)>,
     /// Each place.
     pub places: Vec<String>,
+    /// For each index of a mobile the one that it stands for, and that mobile's name.
+    pub mobiles: Vec<(u32, String)>,
+    /// What was ciphered, and compressed.
+    pub hidden: (crate::cipher::Counts, crate::compression::Counts),
 }
 
 impl Names {
@@ -91,7 +99,21 @@ impl Names {
         Self {
             connections: ends.map(|ends| (ends.opener.to_string(), ends.other.to_string())).collect(),
             places: reading.places().iter().map(place).collect(),
+            mobiles: reading.mobiles().names().collect(),
+            hidden: (reading.counts().cipher, reading.counts().compression),
         }
+    }
+
+    /// The mobile that an index stands for.
+    fn one(&self, mobile: u32) -> u32 {
+        let known = usize::try_from(mobile).ok().and_then(|index| self.mobiles.get(index));
+        known.map_or(mobile, |(one, _)| *one)
+    }
+
+    fn mobile(&self, mobile: Option<u32>) -> String {
+        let index = mobile.and_then(|mobile| usize::try_from(mobile).ok());
+        let known = index.and_then(|index| self.mobiles.get(index));
+        known.map_or_else(|| "unknown mobile".to_owned(), |(_, name)| name.clone())
     }
 
     /// What a place is called.
@@ -127,6 +149,14 @@ pub struct Report {
     pub radio: RadioReport,
     /// What each layer carried.
     pub layers: LayersReport,
+    /// Procedures.
+    pub procedures: crate::procedures::report::Report,
+    /// Changes of cell.
+    pub mobility: crate::mobility::Report,
+    /// What was ciphered.
+    pub cipher: crate::cipher::Counts,
+    /// What was compressed.
+    pub compression: crate::compression::Counts,
 }
 
 impl Report {
@@ -149,6 +179,8 @@ pub struct Analysis {
     radio: Radio,
     pings: Pings,
     layers: Layers,
+    procedures: Procedures,
+    mobility: Mobility,
 }
 
 impl Analysis {
@@ -161,6 +193,8 @@ impl Analysis {
     /// Takes a record; they come in the order of time.
     pub fn take(&mut self, seen: &Seen<Record>) {
         self.layers.take(seen);
+        self.procedures.take(seen);
+        self.mobility.take(seen);
         match &seen.what {
             Record::Tcp(segment) => {
                 self.radio.take_segment(&at_place(seen, segment));
@@ -197,7 +231,24 @@ impl Analysis {
         radio::of_radio(&radio, names, &mut findings);
         let layers = self.layers.finish();
         layers::of_layers(&layers, names, &mut findings);
-        Report { findings, connections, ways, pings, radio, layers }
+        let procedures = self.procedures.finish();
+        let mobility = self.mobility.finish(&connections, |mobile| names.one(mobile));
+        procedures::of_procedures(&procedures, names, &mut findings);
+        mobility::of_mobility(&mobility, names, &mut findings);
+        let (cipher, compression) = names.hidden;
+        procedures::of_hidden(cipher, compression, &mut findings);
+        Report {
+            findings,
+            connections,
+            ways,
+            pings,
+            radio,
+            layers,
+            procedures,
+            mobility,
+            cipher,
+            compression,
+        }
     }
 }
 

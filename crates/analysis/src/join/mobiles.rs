@@ -1,9 +1,11 @@
 //! Who is who: TLLI, P-TMSI, IMSI, address and tunnel of one mobile, learnt from what passes.
 //!
 //! A TLLI that is made of a P-TMSI, local or foreign, stands for that P-TMSI (03.03 clause 2.6 [23.003]); a random one
-//! stands for itself. The network gives a new P-TMSI in ATTACH ACCEPT, ROUTING AREA UPDATE ACCEPT and P-TMSI
-//! REALLOCATION COMMAND, and the TLLI made of it is the same mobile's. An IMSI comes with attach, identification, paging, a
-//! DL-UNITDATA and Create PDP Context; two names that turn out to be of one IMSI are one mobile from then on.
+//! stands for itself. Where an IMSI says that a foreign TLLI is of another mobile than the local one of the same number, as
+//! another SGSN gave that P-TMSI, each of them is followed for itself. The network gives a new P-TMSI in ATTACH ACCEPT,
+//! ROUTING AREA UPDATE ACCEPT and P-TMSI REALLOCATION COMMAND. The TLLI made of it is the same mobile's from then on, and the
+//! old one remains so until somebody else gets it. An IMSI comes with attach, identification, paging, a DL-UNITDATA and Create
+//! PDP Context; two names that turn out to be of one IMSI are one mobile from then on.
 
 use crate::decode::gtp::Signalling;
 use core::net::IpAddr;
@@ -37,6 +39,18 @@ pub struct Mobile {
     same_as: Option<u32>,
 }
 
+impl Mobile {
+    /// What it is called: its IMSI, or its first TLLI.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match (self.imsi, self.tllis.first()) {
+            (Some(imsi), _) => format!("IMSI {imsi}"),
+            (None, Some(tlli)) => format!("TLLI {tlli:08x}"),
+            (None, None) => "mobile without a name".to_owned(),
+        }
+    }
+}
+
 /// Which way a tunnel's packets go: to the SGSN is down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tunnel {
@@ -57,14 +71,17 @@ pub struct Mobiles {
     control: Table<(IpAddr, u32), u32>,
     /// Requests by their sender and sequence number.
     asked: Table<(IpAddr, u16), u32>,
+    /// Which mobile became which, and nobody was told.
+    merged: Vec<(u32, u32)>,
     /// Names that were not learnt, because a table was full.
     pub left_out: u64,
 }
 
-fn key(tlli: u32) -> u32 {
+/// The local and the foreign TLLI of one P-TMSI; none of a random one.
+const fn other_form(tlli: u32) -> Option<u32> {
     match Tlli(tlli).kind() {
-        TlliKind::Local | TlliKind::Foreign => tlli | 0xc000_0000,
-        _ => tlli,
+        TlliKind::Local | TlliKind::Foreign => Some(tlli ^ 0x4000_0000),
+        _ => None,
     }
 }
 
@@ -92,6 +109,14 @@ impl Mobiles {
         self.all.get_mut(usize::try_from(index).ok()?)
     }
 
+    /// For each index the one that it stands for by now, and that mobile's name.
+    pub fn names(&self) -> impl Iterator<Item = (u32, String)> + '_ {
+        (0..).zip(&self.all).map(|(index, _)| {
+            let index = self.canonical(index);
+            (index, self.get(index).map_or_else(String::new, Mobile::name))
+        })
+    }
+
     /// All mobiles with their indices; those that turned out to be another one are left out.
     pub fn all(&self) -> impl Iterator<Item = (u32, &Mobile)> {
         (0..).zip(&self.all).filter(|(_, mobile)| mobile.same_as.is_none())
@@ -106,10 +131,16 @@ impl Mobiles {
         u32::try_from(self.all.len() - 1).ok()
     }
 
+    /// The mobile of a TLLI: whose it is itself, or that of the same P-TMSI in its other form.
+    fn known(&self, tlli: u32) -> Option<u32> {
+        let found = self.by_tlli.get(&tlli);
+        let found = found.or_else(|| self.by_tlli.get(&other_form(tlli)?));
+        found.map(|index| self.canonical(*index))
+    }
+
     /// The mobile of a TLLI, which is made where there is none.
     pub fn of_tlli(&mut self, tlli: u32) -> Option<u32> {
-        if let Some(known) = self.by_tlli.get(&key(tlli)) {
-            let known = self.canonical(*known);
+        if let Some(known) = self.known(tlli) {
             if let Some(mobile) = self.get_mut(known).filter(|mobile| mobile.tllis.last() != Some(&tlli)) {
                 list(&mut mobile.tllis, tlli);
             }
@@ -121,6 +152,45 @@ impl Mobiles {
         let index = self.create()?;
         self.name_tlli(index, tlli);
         Some(index)
+    }
+
+    /// The IMSI of a mobile.
+    #[must_use]
+    pub fn imsi_of(&self, index: u32) -> Option<Imsi> {
+        self.get(self.canonical(index))?.imsi
+    }
+
+    /// Mobiles that turned out to be another one since this was asked last: which, and which one.
+    pub fn take_merged(&mut self) -> Vec<(u32, u32)> {
+        core::mem::take(&mut self.merged)
+    }
+
+    /// A TLLI is of this IMSI. Gives the mobile.
+    pub fn is_of(&mut self, imsi: Imsi, tlli: u32) -> Option<u32> {
+        let index = self.of_tlli(tlli)?;
+        let named = self.name_imsi(index, imsi);
+        if named != self.canonical(index) {
+            self.name_tlli(named, tlli);
+        }
+        Some(named)
+    }
+
+    /// A mobile has this TLLI as well. What was known by it alone is the same mobile. Gives its index.
+    pub fn also(&mut self, index: u32, tlli: u32) -> u32 {
+        let index = self.canonical(index);
+        match self.known(tlli) {
+            Some(other) if other != index && self.may_be_one(index, other) => self.merge(index, other),
+            Some(other) if other == index => index,
+            _ => {
+                self.name_tlli(index, tlli);
+                index
+            }
+        }
+    }
+
+    fn may_be_one(&self, one: u32, other: u32) -> bool {
+        let (one, other) = (self.imsi_of(one), self.imsi_of(other));
+        one.is_none() || other.is_none() || one == other
     }
 
     /// The mobile of an address.
@@ -149,7 +219,7 @@ impl Mobiles {
     /// A TLLI, or the P-TMSI in it, is this mobile's from here on.
     pub fn name_tlli(&mut self, index: u32, tlli: u32) {
         let index = self.canonical(index);
-        if put(&mut self.by_tlli, key(tlli), index, &mut self.left_out)
+        if put(&mut self.by_tlli, tlli, index, &mut self.left_out)
             && let Some(mobile) = self.get_mut(index)
         {
             list(&mut mobile.tllis, tlli);
@@ -159,23 +229,23 @@ impl Mobiles {
     /// A mobile's IMSI is known. Gives its index: that of another mobile, where that is the same.
     pub fn name_imsi(&mut self, index: u32, imsi: Imsi) -> u32 {
         let index = self.canonical(index);
-        if let Some(other) = self.by_imsi.get(&imsi) {
-            return self.merge(index, *other);
+        let own = self.imsi_of(index);
+        if own == Some(imsi) {
+            return index;
+        }
+        let other = self.by_imsi.get(&imsi).map(|other| self.canonical(*other));
+        match (own, other) {
+            (None, Some(other)) => return self.merge(index, other),
+            (Some(_), Some(other)) => return other,
+            (None, None) | (Some(_), None) => {}
         }
         // A TLLI that another subscriber had before.
-        if self.get(index).is_some_and(|mobile| mobile.imsi.is_some()) {
-            let Some(new) = self.create() else { return index };
-            put(&mut self.by_imsi, imsi, new, &mut self.left_out);
-            if let Some(mobile) = self.get_mut(new) {
-                mobile.imsi = Some(imsi);
-            }
-            return new;
-        }
-        put(&mut self.by_imsi, imsi, index, &mut self.left_out);
-        if let Some(mobile) = self.get_mut(index) {
+        let named = if own.is_some() { self.create().unwrap_or(index) } else { index };
+        put(&mut self.by_imsi, imsi, named, &mut self.left_out);
+        if let Some(mobile) = self.get_mut(named) {
             mobile.imsi = Some(imsi);
         }
-        index
+        named
     }
 
     /// A mobile's address is known.
@@ -183,12 +253,9 @@ impl Mobiles {
         let mut index = self.canonical(index);
         if let Some(other) = self.of_address(&address)
             && other != index
+            && self.may_be_one(index, other)
         {
-            let both = self.get(index).zip(self.get(other));
-            let is_same = both.is_some_and(|(a, b)| a.imsi.is_none() || b.imsi.is_none() || a.imsi == b.imsi);
-            if is_same {
-                index = self.merge(index, other);
-            }
+            index = self.merge(index, other);
         }
         put(&mut self.by_address, address, index, &mut self.left_out);
         if let Some(mobile) = self.get_mut(index) {
@@ -208,6 +275,7 @@ impl Mobiles {
             (false, true) => (other, one),
             _ => (one.min(other), one.max(other)),
         };
+        self.merged.push((goes, stays));
         let gone = self.get_mut(goes).map(|mobile| {
             let gone = core::mem::take(mobile);
             mobile.same_as = Some(stays);
@@ -227,17 +295,14 @@ impl Mobiles {
         let Some(index) = self.of_tlli(tlli) else { return };
         let name = |mobiles: &mut Self, identity: &MobileIdentity| match identity {
             MobileIdentity::Imsi(imsi) => {
-                let named = mobiles.name_imsi(index, *imsi);
-                if named != mobiles.canonical(index) {
-                    mobiles.name_tlli(named, tlli);
-                }
+                mobiles.is_of(*imsi, tlli);
             }
-            MobileIdentity::PTmsi(ptmsi) => {
-                // A P-TMSI behind a random TLLI: the mobile says who it was.
-                let local = Tlli::local(*ptmsi).0;
-                if key(tlli) != local
-                    && let Some(known) = mobiles.by_tlli.get(&local).copied()
+            // A P-TMSI behind a random TLLI: the mobile says who it was.
+            MobileIdentity::PTmsi(ptmsi) if other_form(tlli).is_none() => {
+                if let Some(known) = mobiles.known(Tlli::local(*ptmsi).0)
+                    && known != mobiles.canonical(index)
                 {
+                    mobiles.also(known, tlli);
                     mobiles.name_tlli(known, tlli);
                 }
             }
@@ -251,6 +316,10 @@ impl Mobiles {
         match message {
             L3Message::Gmm(GmmMessage::AttachRequest(it)) => name(self, &it.identity),
             L3Message::Gmm(GmmMessage::IdentityResponse(it)) => name(self, &it.identity),
+            L3Message::Gmm(GmmMessage::ServiceRequest(it)) => name(self, &it.ptmsi),
+            L3Message::Gmm(GmmMessage::DetachRequestMo(it)) => {
+                it.ptmsi.iter().for_each(|identity| name(self, identity));
+            }
             L3Message::Gmm(GmmMessage::AttachAccept(it)) => given(self, it.allocated_ptmsi.as_ref()),
             L3Message::Gmm(GmmMessage::RauAccept(it)) => given(self, it.allocated_ptmsi.as_ref()),
             L3Message::Gmm(GmmMessage::PTmsiReallocationCommand(it)) => {

@@ -1,6 +1,10 @@
 //! A frame's way through the layers, from its link to the segment of TCP in it.
 
+mod llc;
+
 use super::{Counts, Place};
+use crate::cipher::{Ciphers, Key};
+use crate::compression::Compressions;
 use crate::decode::ip::{self, Ip};
 use crate::decode::link::{Inside, inside};
 use crate::decode::radio::{Tapped, tapped};
@@ -9,21 +13,15 @@ use crate::join::connections::{Connection, Connections};
 use crate::join::fragments::Fragments;
 use crate::join::mobiles::Mobiles;
 use crate::join::rlc::{Joined, TbfKey, Tbfs};
-use crate::join::sndcp::{ContextKey, NPdus};
+use crate::join::sndcp::NPdus;
 use crate::record::{
-    BlockContents, BssgpWhat, Carrier, Direction, Fcs, GtpMessage, Kind, Layer3, LlPdu, Packet, Proof,
-    RadioBlock, Record, Seen, SnPdu, Stamp, Unreadable,
+    BlockContents, BssgpWhat, Carrier, Direction, GtpMessage, Kind, Packet, Proof, RadioBlock, Record, Seen,
+    Stamp, Unreadable,
 };
 use crate::source::Frame;
 use core::net::{IpAddr, SocketAddr};
-use gannet_wire::fcs24::FCS_LEN;
 use gannet_wire::gsmtap;
-use gannet_wire::id::Sapi;
-use gannet_wire::l3::{self, L3Message};
-use gannet_wire::llc::{self, Control};
 use gannet_wire::rlcmac::block::Body;
-use gannet_wire::sndcp;
-use gannet_wire::sndcp::{Compression, Pdu};
 use std::collections::{HashMap, HashSet};
 
 /// Pairs of endpoints that are remembered as NS-VCs.
@@ -37,11 +35,13 @@ pub struct Settings {
     pub ns_ports: Vec<u16>,
     /// Nanoseconds that the clock of each file is ahead, in the order of the files.
     pub clocks_ahead_ns: Vec<i64>,
+    /// Keys that open ciphered LL-PDUs.
+    pub keys: Vec<Key>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { ns_ports: vec![gannet_wire::ns::UDP_PORT], clocks_ahead_ns: Vec::new() }
+        Self { ns_ports: vec![gannet_wire::ns::UDP_PORT], clocks_ahead_ns: Vec::new(), keys: Vec::new() }
     }
 }
 
@@ -98,6 +98,8 @@ pub struct Chain {
     connections: Connections,
     tbfs: Tbfs,
     n_pdus: NPdus,
+    ciphers: Ciphers,
+    compressions: Compressions,
     others: u64,
     unknown_links: u64,
     cut: u64,
@@ -107,7 +109,8 @@ pub struct Chain {
 impl Chain {
     /// A chain that has seen nothing.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, ..Self::default() }
+        let ciphers = Ciphers::new(settings.keys.clone());
+        Self { settings, ciphers, ..Self::default() }
     }
 
     pub const fn settings(&self) -> &Settings {
@@ -133,6 +136,8 @@ impl Chain {
         counts.cut = self.cut;
         counts.fragments_missing = self.fragments.incomplete();
         counts.n_pdus_lost = self.n_pdus.lost;
+        counts.cipher = self.ciphers.counts();
+        counts.compression = self.compressions.counts();
         counts.rlc = self.tbfs.counts();
         counts.beyond_tables = self.mobiles.left_out + self.connections.left_out;
     }
@@ -310,18 +315,19 @@ impl Chain {
             gb::Gb::Bssgp(bssgp) => bssgp,
         };
         let mut mobile = bssgp.pdu.tlli.and_then(|tlli| self.mobiles.of_tlli(tlli));
-        if let (Some(index), Some(imsi)) = (mobile, bssgp.imsi) {
-            mobile = Some(self.mobiles.name_imsi(index, imsi));
+        if let (Some(tlli), Some(imsi)) = (bssgp.pdu.tlli, bssgp.imsi) {
+            mobile = self.mobiles.is_of(imsi, tlli);
         }
         if let BssgpWhat::Paging { imsi, ptmsi } = bssgp.pdu.what {
-            mobile = self.mobiles.of_imsi(imsi);
-            if let (Some(index), Some(ptmsi)) = (mobile, ptmsi) {
-                self.mobiles.name_tlli(index, ptmsi | 0xc000_0000);
-            }
+            mobile = match ptmsi {
+                Some(ptmsi) => self.mobiles.is_of(imsi, ptmsi | 0xc000_0000),
+                None => self.mobiles.of_imsi(imsi),
+            };
         }
         if let (Some(index), Some(old)) = (mobile, bssgp.old_tlli) {
-            self.mobiles.name_tlli(index, old);
+            mobile = Some(self.mobiles.also(index, old));
         }
+        self.merged();
         bssgp.pdu.mobile = mobile;
         let (tlli, bvci) = (bssgp.pdu.tlli, Some(bssgp.pdu.bvci));
         let direction = match bssgp.pdu.what {
@@ -336,119 +342,6 @@ impl Chain {
             let whole = Whole { octets, len, direction, tlli, began, blocks: 0, bvci };
             self.llc(spot, &whole, out);
         }
-    }
-
-    fn llc(&mut self, spot: Spot, whole: &Whole<'_>, out: &mut Out) {
-        let is_cut = whole.octets.len() < whole.len;
-        let mobile = whole.tlli.and_then(|tlli| self.mobiles.of_tlli(tlli));
-        let (began, first) = whole.began;
-        let mut record = LlPdu {
-            direction: whole.direction,
-            tlli: whole.tlli,
-            mobile,
-            header: None,
-            fcs: Fcs::Wrong,
-            octets: u32::try_from(whole.len).unwrap_or(u32::MAX),
-            info_octets: 0,
-            digest: ip::digest(whole.octets),
-            began,
-            first,
-            blocks: whole.blocks,
-            bvci: whole.bvci,
-        };
-        let layout = match llc::Header::parse(whole.octets) {
-            Ok(layout) => layout,
-            Err(why) => {
-                out.push(spot.seen(Record::Llc(record)));
-                return out.push(spot.seen(Record::Unreadable(Unreadable { layer: "LLC", why })));
-            }
-        };
-        let info_len = whole.len.saturating_sub(layout.header_len + FCS_LEN);
-        record.header = Some(layout.header);
-        record.info_octets = u32::try_from(info_len).unwrap_or(u32::MAX);
-        let is_ciphered = matches!(layout.header.control, Control::Ui { encrypted: true, .. });
-        record.fcs = match () {
-            () if is_cut => Fcs::Cut,
-            () if is_ciphered => Fcs::Ciphered,
-            () if layout.fcs_is_right(whole.octets) => Fcs::Right,
-            () => Fcs::Wrong,
-        };
-        let is_clear = !is_ciphered && matches!(record.fcs, Fcs::Right | Fcs::Cut);
-        out.push(spot.seen(Record::Llc(record)));
-        let has_information = matches!(layout.header.control, Control::I { .. } | Control::Ui { .. });
-        if !is_clear || !has_information {
-            return;
-        }
-        let end = (layout.header_len + info_len).min(whole.octets.len());
-        let info = whole.octets.get(layout.header_len..end).unwrap_or_default();
-        match layout.header.sapi {
-            Sapi::GMM if !is_cut => self.layer3(spot, whole, info, out),
-            Sapi::DATA3 | Sapi::DATA5 | Sapi::DATA9 | Sapi::DATA11 => {
-                self.sn_pdu(spot, whole, (info, info_len), mobile, out);
-            }
-            _ => {}
-        }
-    }
-
-    fn layer3(&mut self, spot: Spot, whole: &Whole<'_>, info: &[u8], out: &mut Out) {
-        let direction = match whole.direction {
-            Direction::Up => l3::Direction::Uplink,
-            Direction::Down => l3::Direction::Downlink,
-        };
-        let message = match L3Message::parse(direction, info) {
-            Ok(message) => message,
-            Err(why) => return out.push(spot.seen(Record::Unreadable(Unreadable { layer: "GMM/SM", why }))),
-        };
-        if let Some(tlli) = whole.tlli {
-            self.mobiles.learn_layer3(tlli, &message);
-        }
-        let mobile = whole.tlli.and_then(|tlli| self.mobiles.of_tlli(tlli));
-        let (direction, tlli) = (whole.direction, whole.tlli);
-        let message = Box::new(message);
-        out.push(spot.seen(Record::Layer3(Layer3 { direction, tlli, mobile, message })));
-    }
-
-    fn sn_pdu(
-        &mut self,
-        spot: Spot,
-        whole: &Whole<'_>,
-        (info, info_len): (&[u8], usize),
-        mobile: Option<u32>,
-        out: &mut Out,
-    ) {
-        let (header, start) = match sndcp::Header::parse(info) {
-            Ok(found) => found,
-            Err(why) => return out.push(spot.seen(Record::Unreadable(Unreadable { layer: "SNDCP", why }))),
-        };
-        let segment = info.get(start..).unwrap_or_default();
-        let octets = u32::try_from(info_len.saturating_sub(start)).unwrap_or(u32::MAX);
-        let (direction, tlli) = (whole.direction, whole.tlli);
-        out.push(spot.seen(Record::Segment(SnPdu { direction, tlli, mobile, header, octets })));
-        let is_cut = info.len() < info_len;
-        let is_alone = matches!(header.pdu, Pdu::Unitdata { first: Some(_), segment: 0, .. }) && !header.more;
-        if is_cut && !is_alone {
-            return;
-        }
-        let key = ContextKey {
-            place: spot.place,
-            is_up: whole.direction == Direction::Up,
-            mobile: mobile.unwrap_or(u32::MAX),
-            nsapi: header.nsapi.0,
-        };
-        let Some(n_pdu) = self.n_pdus.take(key, &header, segment, whole.began) else { return };
-        let carrier = Carrier::Segments { nsapi: header.nsapi.0, number: n_pdu.number, count: n_pdu.count };
-        let whose =
-            Whose { direction: Some(direction), mobile, carrier, began: Some((n_pdu.began, n_pdu.first)) };
-        let is_plain = n_pdu.compression == Compression::NONE;
-        let octets = if is_cut { octets } else { u32::try_from(n_pdu.octets.len()).unwrap_or(u32::MAX) };
-        let packet = if is_plain { ip::parse(&n_pdu.octets) } else { None };
-        if let (Direction::Up, Some(index), Some(packet)) = (direction, mobile, &packet) {
-            let source = packet.summary.source;
-            if !source.is_unspecified() && self.mobiles.of_address(&source).is_none() {
-                self.mobiles.name_address(index, source);
-            }
-        }
-        self.packet(spot, packet.as_ref(), octets, whose, out);
     }
 
     fn gtp(

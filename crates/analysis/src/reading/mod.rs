@@ -8,6 +8,7 @@ use crate::join::mobiles::Mobiles;
 use crate::join::rlc;
 use crate::record::{Kind, Proof, Record, Seen, Stamp};
 use crate::source::{Capture, Damage};
+use crate::{cipher, compression};
 use chain::{Chain, Origin};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -45,6 +46,10 @@ pub struct Counts {
     pub fragments_missing: u64,
     /// N-PDUs of which not all segments were seen.
     pub n_pdus_lost: u64,
+    /// Ciphered LL-PDUs.
+    pub cipher: cipher::Counts,
+    /// Compressed N-PDUs.
+    pub compression: compression::Counts,
     /// RLC.
     pub rlc: rlc::Counts,
     /// Records that came later than those behind them, and so are out of order.

@@ -34,11 +34,15 @@ pub(super) fn analyze(arguments: &AnalyzeArguments) -> Result<ExitCode, String> 
         return Ok(files.ended(&reading));
     }
     files.print_clocks(&clocks);
+    let table = report.procedures.table(|place| super::place_name(&reading, place));
+    if !table.is_empty() {
+        gannet_rt::outln!("{table}");
+    }
     for finding in &report.findings {
         gannet_rt::outln!("{finding}");
     }
     if report.findings.is_empty() {
-        gannet_rt::outln!("Nothing to say: neither TCP, pings nor blocks of a radio are in it.");
+        gannet_rt::outln!("Nothing to say: neither TCP, pings, procedures nor blocks of a radio are in it.");
     }
     Ok(files.ended(&reading))
 }
