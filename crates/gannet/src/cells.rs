@@ -17,6 +17,7 @@ use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
 use gannet_proto::rlcmac::ccch::Layout;
 use gannet_proto::rlcmac::config::{NetworkConfig, Preempted, WithoutPdch};
+use gannet_proto::rlcmac::mobile::Keeps;
 use gannet_proto::rlcmac::multislot::MultislotClass;
 use gannet_rt::{EventLoop, MachineId, Outside, UdpConfig};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, Rai};
@@ -223,7 +224,7 @@ fn rlcmac(radio: &Radio) -> Option<RlcMacConfig> {
     let weights = Weights { high, normal, low };
     let mut config = RlcMacConfig { channel, weights, ..RlcMacConfig::new(network) };
     config.mobile.multislot_class = class.number();
-    config.mobile.holds = radio.sharing.mobiles_hold;
+    config.mobile.keeps = if radio.sharing.mobiles_hold { Keeps::All } else { Keeps::Accesses };
     if pcu.has_combined_ccch {
         config.options.paging.layout = Layout::Combined;
     }

@@ -2,7 +2,7 @@
 
 use super::place::Place;
 use super::run::Raw;
-use super::trace::{Restart, reason_name, seconds};
+use super::trace::{Again, Restart, Story, reason_name, seconds};
 use crate::measure::stats::Samples;
 use crate::radio::airtime::Airtime;
 use crate::radio::as_f64;
@@ -52,6 +52,8 @@ pub struct Measured {
     pub calls: f64,
     /// Of the run's blocks, segments that had come before.
     pub twice: f64,
+    /// Segments that were sent again, by what had become of the copies before.
+    pub copies: Again,
     /// The rest of the airtime.
     pub airtime: Airtime,
     /// Set-up of a downlink TBF, in seconds.
@@ -82,12 +84,12 @@ impl Measured {
         let (segments, again) = trace.sent_again();
         let round_trips = trace.round_trips();
         let sum: f64 = round_trips.iter().map(|(_, rtt)| rtt).sum();
-        let event = |period| {
+        let event = |(period, story): (_, Story)| {
             let next = trace.next_after(period);
             Event {
-                lost: trace.lost_in_a_row(period),
-                restart: trace.restarted_by(period, next),
-                again: trace.first_again(period, next),
+                lost: story.lost,
+                restart: story.restart,
+                again: story.again,
                 first_block_s: trace.first_block_s(period, next),
                 recovery_s: trace.recovery_s(period, next, undisturbed_per_s),
                 caught_up_s: trace.caught_up_s(period),
@@ -109,6 +111,7 @@ impl Measured {
             // Headers and filling of a segment that came twice were spent twice as well.
             twice: as_f64(trace.came_twice()) / as_f64(carried)
                 * (raw.airtime.payload + raw.airtime.ip + raw.airtime.llc),
+            copies: trace.again(),
             airtime: raw.airtime,
             setups_s: raw.setups_s.clone(),
             timeouts: raw.timeouts,
@@ -117,7 +120,7 @@ impl Measured {
             mobile_expiries: raw.mobile_expiries,
             given_up: raw.given_up,
             drops: raw.drops.clone(),
-            events: trace.periods.iter().map(event).collect(),
+            events: trace.periods.iter().zip(trace.stories()).map(event).collect(),
             faults: raw.faults.clone(),
         }
     }
@@ -169,6 +172,7 @@ impl Measured {
             ("blocks_per_s", json!(round(self.blocks_per_s))),
             ("segments", json!(self.segments)),
             ("segments_again", json!(self.again)),
+            ("segments_again_needless", json!(self.copies.needless)),
             ("rtt_mean_s", json!(round(self.rtt_s))),
             ("outstanding_mean_octets", json!(round(self.outstanding.0))),
             ("outstanding_max_octets", json!(self.outstanding.1)),

@@ -9,10 +9,12 @@
 //! | [`measured`] | all numbers of a run |
 //! | [`judge`] | claims |
 //! | [`others`] | what is no download |
+//! | [`ends`] | `flush` with other terminals and clients |
 //! | [`real`] | experiment `preempt-kernel`: the kernel's TCP in real time |
 //! | [`erlang`] | experiment `preempt-erlang`: calls that take PDCHs one by one |
 //! | [`table`], [`figures`] | tables and figures |
 
+pub mod ends;
 pub mod erlang;
 pub mod figures;
 pub mod judge;
@@ -51,13 +53,17 @@ pub fn run(options: &Options) -> Result<Report, String> {
     let cases = Case::all(&periods(options.size));
     let others = parallel::each(&cases, |case| others::run(*case, others::span(options.size), options.seed));
     let others = others.into_iter().collect::<Result<Vec<Got>, String>>()?;
+    let ends = ends::run(&periods(options.size), span(options.size), options)?;
     let faults = all.iter().map(|of| &of.faults).chain(others.iter().map(|got| &got.faults));
+    let faults = faults.chain(ends.iter().map(|got| &got.with.faults));
     let faults: Vec<String> = faults.flatten().cloned().collect();
     report.cells = all.iter().map(Measured::cell).chain(others.iter().map(Got::cell)).collect();
+    report.cells.extend(ends.iter().map(ends::Got::cell));
     report.verdicts = others::verdicts(&others);
     report.verdicts.extend(judge::verdicts(Runs(&all), &periods(options.size), &faults));
     report.figures = figures::figures(&raws, &all);
     report.remarks = table::tables(&all);
+    report.remarks.push(ends::table(&ends));
     report.remarks.push(others::table(&others));
     Ok(report)
 }

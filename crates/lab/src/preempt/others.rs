@@ -2,17 +2,17 @@
 
 use super::measured::round;
 use super::place::{Buffer, Policy, Sender, script, setup};
-use super::run::{COOL_DOWN, PROTOCOL, hold_channels};
+use super::run::{COOL_DOWN, PROTOCOL, drops, hold_channels};
 use super::trace::longest_gap;
 use crate::measure::stats::Samples;
-use crate::radio::as_f64;
 use crate::radio::packet::ipv4;
 use crate::radio::world::{HOST, World};
+use crate::radio::{as_f64, profile};
 use crate::report::{Cell, Size, Verdict, at_most, greatest};
 use core::net::Ipv4Addr;
 use gannet_machine::time::{Duration, Instant};
 use gannet_node::bss::radio::Way;
-use gannet_wire::l3::ie::{BitRate, QosProfile, QosR99, TrafficClass};
+use gannet_wire::l3::ie::{PrecedenceClass, TrafficClass};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -108,27 +108,10 @@ pub struct Got {
     pub silence_s: f64,
     /// Bits a second of the download beside it.
     pub bulk_bit_per_s: f64,
+    /// Of all nodes, drops by name.
+    pub drops: BTreeMap<&'static str, u64>,
     /// What does not add up.
     pub faults: Vec<String>,
-}
-
-fn interactive() -> QosProfile {
-    let r99 = QosR99 {
-        traffic_class: TrafficClass::INTERACTIVE,
-        delivery_order: 2,
-        erroneous_sdus: 3,
-        max_sdu: 150,
-        mbr_up: BitRate::from_kbps(64),
-        mbr_down: BitRate::from_kbps(64),
-        residual_ber: 7,
-        sdu_error_ratio: 4,
-        transfer_delay: 10,
-        handling_priority: 1,
-        gbr_up: BitRate::from_kbps(0),
-        gbr_down: BitRate::from_kbps(0),
-        signalling: None,
-    };
-    QosProfile { r99: Some(r99), ..QosProfile::BEST_EFFORT }
 }
 
 /// How long.
@@ -192,7 +175,10 @@ impl Flow {
 pub fn run(case: Case, span: Duration, seed: u64) -> Result<Got, String> {
     let mut world = World::new(&setup(Some(case.policy), Buffer::Window, 1, seed)?)?;
     let address = match case.workload {
-        Workload::Interactive => world.activate_second(0, interactive()),
+        Workload::Interactive => {
+            // The base station knows of a context its precedence, and no traffic class.
+            world.activate_second(0, profile(TrafficClass::INTERACTIVE, 0, PrecedenceClass::HIGH))
+        }
         Workload::Requests | Workload::Meter => world.address(0),
     };
     let address = address.ok_or("a context did not become active")?;
@@ -232,6 +218,7 @@ pub fn run(case: Case, span: Duration, seed: u64) -> Result<Got, String> {
         world.run_until(world.gprs.now + LOOK);
         flow.turn(&mut world, end);
     }
+    let drops = drops(&world);
     let name = format!("{}, {}, {} s", case.workload.name(), case.policy.name(), case.period_s);
     let faults = world.close(COOL_DOWN).into_iter().map(|fault| format!("{name}: {fault}")).collect();
     let in_run = flow.arrivals.iter().copied().filter(|at| *at <= end);
@@ -242,6 +229,7 @@ pub fn run(case: Case, span: Duration, seed: u64) -> Result<Got, String> {
         silence_s: longest_gap(in_run.chain([end])),
         delays_s: flow.delays_s,
         bulk_bit_per_s: as_f64(bulk * 8) / span.as_secs_f64(),
+        drops,
         faults,
     })
 }
@@ -263,6 +251,7 @@ impl Got {
             ("delay_max_s", json!(round(self.delays_s.max()))),
             ("silence_max_s", json!(round(self.silence_s))),
             ("bulk_bit_per_s", json!(round(self.bulk_bit_per_s))),
+            ("drops", json!(self.drops)),
         ];
         Cell::new(axes, metrics.map(|(name, value)| (name.to_owned(), value)))
     }

@@ -8,6 +8,7 @@ use core::ops::Range;
 use gannet_machine::time::{Duration, Instant};
 use gannet_node::bss::radio::RlcMacConfig;
 use gannet_proto::rlcmac::config::{Preempted, WithoutPdch};
+use gannet_proto::rlcmac::mobile::Keeps;
 use gannet_wire::rlcmac::coding::CodingScheme;
 use serde_json::{Value, json};
 
@@ -269,5 +270,5 @@ pub const fn preempted(radio: &mut RlcMacConfig, policy: Policy) {
         Policy::Flush => WithoutPdch::Ignore,
         Policy::Hold | Policy::Forward => WithoutPdch::Reject,
     };
-    radio.mobile.holds = !matches!(policy, Policy::Flush);
+    radio.mobile.keeps = if matches!(policy, Policy::Flush) { Keeps::Accesses } else { Keeps::All };
 }

@@ -6,7 +6,8 @@ use crate::measure::stats::Samples;
 use crate::radio::airtime::{Airtime, Snapshot};
 use crate::radio::packet::ipv4;
 use crate::radio::probe::Mark;
-use crate::radio::world::{HOST, World};
+use crate::radio::world::{HOST, Setup, World};
+use crate::tcp::config::Config as TcpConfig;
 use gannet_machine::time::{Duration, Instant};
 use gannet_node::bss;
 use gannet_node::bss::radio::Way;
@@ -107,7 +108,15 @@ pub(super) fn drops(world: &World) -> BTreeMap<&'static str, u64> {
 /// # Errors
 /// Where the world cannot be set up.
 pub fn run(place: Place, span: Duration, seed: u64) -> Result<Raw, String> {
-    let mut world = World::new(&place.setup(seed)?)?;
+    run_in(place, &place.setup(seed)?, &place.sender.config(), span)
+}
+
+/// Runs it in this world, with this TCP at both ends.
+///
+/// # Errors
+/// Where the world cannot be set up.
+pub fn run_in(place: Place, setup: &Setup, config: &TcpConfig, span: Duration) -> Result<Raw, String> {
+    let mut world = World::new(setup)?;
     let setups_s = measure_setups(&mut world)?;
     let begin = world.gprs.now;
     let mut trace =
@@ -115,7 +124,7 @@ pub fn run(place: Place, span: Duration, seed: u64) -> Result<Raw, String> {
     world.seen = Some(Vec::new());
     let before = Snapshot::of(&world, 1);
     let expiries = world.probe.mobile(0).expiries;
-    world.connect(0, Way::Downlink, &place.sender.config());
+    world.connect(0, Way::Downlink, config);
     if let Some(connection) = world.connections.first_mut() {
         connection.ends[0].keep_points();
     }

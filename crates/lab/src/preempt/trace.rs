@@ -55,6 +55,26 @@ impl Restart {
     }
 }
 
+/// Segments that were sent again, by what had become of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Again {
+    /// No copy had come or came: each copy before was lost.
+    pub lost: u64,
+    /// Another copy came, so that this one was not needed.
+    pub needless: u64,
+}
+
+/// What a preemption did to a stream, as the study tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Story {
+    /// Segments lost in a row.
+    pub lost: u64,
+    /// What brought data back.
+    pub restart: Option<Restart>,
+    /// Why the first segment was sent again.
+    pub again: Option<Reason>,
+}
+
 /// The name of why a segment was sent again.
 #[must_use]
 pub const fn reason_name(reason: Reason) -> &'static str {
@@ -216,6 +236,41 @@ impl Trace {
                 Point::Sent(_, _, Reason::New) | Point::Acknowledged(_) => None,
             }
         })
+    }
+
+    /// What each preemption did, in their order.
+    #[must_use]
+    pub fn stories(&self) -> Vec<Story> {
+        let story = |period: &Range<Instant>| {
+            let next = self.next_after(period);
+            Story {
+                lost: self.lost_in_a_row(period),
+                restart: self.restarted_by(period, next),
+                again: self.first_again(period, next),
+            }
+        };
+        self.periods.iter().map(story).collect()
+    }
+
+    /// What became of the copies before each segment that was sent again. A copy is known by the identification of its IP header, so that a
+    /// run has less than 65,536 segments.
+    #[must_use]
+    pub fn again(&self) -> Again {
+        let came: BTreeSet<u16> = self.data(Spot::Came).map(|seen| seen.id).collect();
+        let (mut all, mut highest) = (Again::default(), 0);
+        let mut brought: BTreeSet<u64> = BTreeSet::new();
+        for seen in self.data(Spot::Sent) {
+            if seen.data.0 < highest {
+                let is_needless = brought.contains(&seen.data.0);
+                all.needless += u64::from(is_needless);
+                all.lost += u64::from(!is_needless);
+            }
+            highest = highest.max(seen.data.1);
+            if came.contains(&seen.id) {
+                brought.insert(seen.data.0);
+            }
+        }
+        all
     }
 
     /// Downlink data blocks that had come by a time.

@@ -24,6 +24,7 @@ pub mod world;
 
 use crate::report::Verdict;
 use crate::tcp::config::Config as TcpConfig;
+use gannet_wire::l3::ie::{BitRate, PrecedenceClass, QosProfile, QosR99, TrafficClass};
 
 #[expect(clippy::cast_precision_loss, reason = "octets, blocks and nanoseconds of some hours")]
 pub(crate) const fn as_f64(value: u64) -> f64 {
@@ -33,6 +34,31 @@ pub(crate) const fn as_f64(value: u64) -> f64 {
 /// The hosts' TCP: that of the preemption study, with a window that the queues of the radio hold without loss.
 const fn tcp(window_octets: u32) -> TcpConfig {
     TcpConfig { receive_buffer: window_octets, ..TcpConfig::linux_2_4_2() }
+}
+
+/// A profile of R99 with 64 kbit/s at most. Interactive has the best handling priority; the guaranteed rate holds both ways.
+pub(crate) fn profile(
+    traffic_class: TrafficClass,
+    guaranteed_kbps: u32,
+    precedence: PrecedenceClass,
+) -> QosProfile {
+    let (most, guaranteed) = (BitRate::from_kbps(64), BitRate::from_kbps(guaranteed_kbps));
+    let r99 = QosR99 {
+        traffic_class,
+        delivery_order: 2,
+        erroneous_sdus: 3,
+        max_sdu: 150,
+        mbr_up: most,
+        mbr_down: most,
+        residual_ber: 7,
+        sdu_error_ratio: 4,
+        transfer_delay: 10,
+        handling_priority: u8::from(traffic_class == TrafficClass::INTERACTIVE),
+        gbr_up: guaranteed,
+        gbr_down: guaranteed,
+        signalling: None,
+    };
+    QosProfile { r99: Some(r99), precedence, ..QosProfile::BEST_EFFORT }
 }
 
 /// Octets of the stream in a full segment: 1500 octets less IP, TCP and timestamps.

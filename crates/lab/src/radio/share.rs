@@ -8,13 +8,13 @@
 use super::airtime::{Airtime, HEADS, Snapshot, radio};
 use super::packet::ipv4;
 use super::world::{HOST, Setup, World};
-use super::{as_f64, conserved, tcp, verdict};
+use super::{as_f64, conserved, profile, tcp, verdict};
 use crate::measure::stats::Samples;
 use crate::report::{Cell, Options, Report, Size, Verdict, at_least, at_most, greatest, least};
 use gannet_machine::time::{Duration, Instant};
 use gannet_node::bss::radio::Way;
 use gannet_node::sgsn::PduLifetimes;
-use gannet_wire::l3::ie::{BitRate, PrecedenceClass, QosProfile, QosR99, TrafficClass};
+use gannet_wire::l3::ie::{PrecedenceClass, QosProfile, TrafficClass};
 use gannet_wire::rlcmac::coding::CodingScheme;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -81,22 +81,7 @@ const CLASSES: [Class; 4] = [
 
 impl Class {
     fn profile(&self) -> QosProfile {
-        let r99 = QosR99 {
-            traffic_class: self.traffic,
-            delivery_order: 2,
-            erroneous_sdus: 3,
-            max_sdu: 150,
-            mbr_up: BitRate::from_kbps(64),
-            mbr_down: BitRate::from_kbps(64),
-            residual_ber: 7,
-            sdu_error_ratio: 4,
-            transfer_delay: 10,
-            handling_priority: u8::from(self.traffic == TrafficClass::INTERACTIVE),
-            gbr_up: BitRate::from_kbps(self.guaranteed_kbps),
-            gbr_down: BitRate::from_kbps(self.guaranteed_kbps),
-            signalling: None,
-        };
-        QosProfile { r99: Some(r99), precedence: self.precedence, ..QosProfile::BEST_EFFORT }
+        profile(self.traffic, self.guaranteed_kbps, self.precedence)
     }
 
     /// From one packet to the next.

@@ -406,7 +406,8 @@ impl Endpoint {
         if start < self.receiver.next() && len == 0 {
             self.receiver.ask_for_ack();
         }
-        self.receiver.take(start, payload, flags.has(Flags::FIN), now);
+        let timeout = self.sender.timeout().current();
+        self.receiver.take(start, payload, flags.has(Flags::FIN), (now, timeout));
         self.see_the_end(now);
     }
 

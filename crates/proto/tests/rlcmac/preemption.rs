@@ -7,7 +7,7 @@ use gannet_proto::rlcmac::air::Faults;
 use gannet_proto::rlcmac::block::DownBlock;
 use gannet_proto::rlcmac::channel::Link;
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig, Preempted, WithoutPdch};
-use gannet_proto::rlcmac::mobile::MobileConfig;
+use gannet_proto::rlcmac::mobile::{Keeps, MobileConfig};
 use gannet_proto::rlcmac::multiframe::BlockPeriod;
 use gannet_proto::rlcmac::network::{Loss, Pcu, PreemptionCounts};
 use gannet_proto::rlcmac::signal::{self, Common};
@@ -352,10 +352,10 @@ fn a_mobile_that_has_not_heard_of_it_gets_what_is_its_own_and_nothing_else() {
 
 /// A mobile with something to send while all PDCHs are gone for so long: what arrived, what it gave up, and when the first came after the
 /// return.
-fn uplink_meanwhile(without_pdch: WithoutPdch, holds: bool, period: u64) -> (usize, usize) {
+fn uplink_meanwhile(without_pdch: WithoutPdch, keeps: Keeps, period: u64) -> (usize, usize) {
     let mut plan = Plan::default();
     plan.network.without_pdch = without_pdch;
-    plan.mobile.holds = holds;
+    plan.mobile.keeps = keeps;
     let mut world = World::new(&plan);
     (0..20).for_each(|name| world.up(0, &octets(name, 200)));
     world.pass(ms(800));
@@ -372,11 +372,13 @@ fn uplink_meanwhile(without_pdch: WithoutPdch, holds: bool, period: u64) -> (usi
 
 #[test]
 fn a_mobile_keeps_what_it_has_to_send_for_as_long_as_its_accesses_last() {
-    assert_eq!(uplink_meanwhile(WithoutPdch::Ignore, false, 3000), (20, 0), "it tries for longer");
-    let (came, given_up) = uplink_meanwhile(WithoutPdch::Ignore, false, 15_000);
+    assert_eq!(uplink_meanwhile(WithoutPdch::Ignore, Keeps::Accesses, 3000), (20, 0), "it tries for longer");
+    let (came, given_up) = uplink_meanwhile(WithoutPdch::Ignore, Keeps::Nothing, 3000);
+    assert!(came + given_up == 20 && given_up > 0, "the PDCHs of its TBF go: {came} {given_up}");
+    let (came, given_up) = uplink_meanwhile(WithoutPdch::Ignore, Keeps::Accesses, 15_000);
     assert!(came + given_up == 20 && given_up > 0, "{came} {given_up}");
-    assert_eq!(uplink_meanwhile(WithoutPdch::Ignore, true, 15_000), (20, 0), "it holds");
-    assert_eq!(uplink_meanwhile(WithoutPdch::Reject, false, 15_000), (20, 0), "it is told to wait");
+    assert_eq!(uplink_meanwhile(WithoutPdch::Ignore, Keeps::All, 15_000), (20, 0), "it holds");
+    assert_eq!(uplink_meanwhile(WithoutPdch::Reject, Keeps::Accesses, 15_000), (20, 0), "it is told to wait");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use gannet_proto::rlcmac::ccch::Layout;
 use gannet_proto::rlcmac::channel::{Bursts, Capture, Link, Profile};
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig, Preempted, WithoutPdch};
 use gannet_proto::rlcmac::custody::LlPdu;
-use gannet_proto::rlcmac::mobile::MobileConfig;
+use gannet_proto::rlcmac::mobile::{Keeps, MobileConfig};
 use gannet_proto::rlcmac::network::fair::Class;
 use gannet_proto::rlcmac::paging::{Page, PagingControl};
 use gannet_proto::rlcmac::policy::{Idle, Policy, UplinkAcks};
@@ -174,8 +174,7 @@ fn random_plan(seed: u64, dice: &mut Rng) -> Plan {
     };
     let mobiles = 1 + dice.below(9) as u32;
     let capture = if dice.chance(0.5) { Capture::Ratio(2.0) } else { Capture::None };
-    let mobile =
-        MobileConfig { two_phase: dice.chance(0.3), holds: dice.chance(0.3), ..MobileConfig::default() };
+    let mobile = MobileConfig { two_phase: dice.chance(0.3), keeps: keeps(dice), ..MobileConfig::default() };
     Plan { seed, mobiles, network, options, mobile, capture, link }
 }
 
@@ -238,13 +237,21 @@ fn hear_all(world: &mut World) {
 }
 
 /// A world from a seed.
+fn keeps(dice: &mut Rng) -> Keeps {
+    match dice.below(10) {
+        0..3 => Keeps::All,
+        3 => Keeps::Nothing,
+        _ => Keeps::Accesses,
+    }
+}
+
 fn random_world(seed: u64) {
     let mut dice = Rng::seeded(seed);
     let mut plan = random_plan(seed, &mut dice);
     random_policy(&mut Rng::seeded(seed ^ 0x7011_0000), &mut plan);
     let mut world = World::new(&plan);
     let (sent, pages) = random_life(&mut world, plan.mobiles, &mut dice);
-    if plan.mobile.holds {
+    if plan.mobile.keeps == Keeps::All {
         hear_all(&mut world);
     }
     world.settle_of(seed);
@@ -313,7 +320,7 @@ fn a_late_copy_hides_no_loss() {
         }
         world.cell.set_tap(Some(Tap::new(Scope::Abis, 1, None)));
         let (sent, _) = random_life(&mut world, plan.mobiles, &mut dice);
-        if plan.mobile.holds {
+        if plan.mobile.keeps == Keeps::All {
             world.pass(Duration::from_secs(60));
             hear_all(&mut world);
         }

@@ -1,6 +1,6 @@
 //! Random access on the CCCH (04.18 clause 3.5.2.1 [44.018]), and the first steps of a TBF.
 
-use super::{ACCESSES_MAX, Answer, Mac, MobileTimer, bit};
+use super::{Answer, Mac, MobileTimer, bit};
 use crate::rlcmac::ccch::frame_from;
 use crate::rlcmac::multiframe::{BlockPeriod, frame_start};
 use crate::rlcmac::signal::{Burst, Common, Up};
@@ -79,7 +79,7 @@ impl Mac {
     /// An access has led to nothing: it is made again, but not for ever.
     pub(super) fn access_failed(&mut self, now: Instant) {
         self.failures = self.failures.saturating_add(1);
-        if self.failures > ACCESSES_MAX && !self.config.holds {
+        if !self.config.keeps.lasts(self.failures) {
             self.give_up();
         }
         self.seek_uplink(now);

@@ -1,6 +1,6 @@
 //! The uplink TBF of a mobile (44.060 clauses 7.1, 8.1.1 and 9.3): USF, countdown, contention resolution, acknowledgements.
 
-use super::{Answer, BROKEN_MAX, FIVE_SECONDS, Mac, MobileTimer, bit, feed, mode};
+use super::{Answer, FIVE_SECONDS, Mac, MobileTimer, bit, feed, mode};
 use crate::rlcmac::block::UpBlock;
 use crate::rlcmac::custody::{Carried, Custody, LlPdu};
 use crate::rlcmac::rlc::{Age, Ending, Report, Sender, SenderCounts, Unasked};
@@ -277,7 +277,7 @@ impl Mac {
         // One that had nothing to bring has failed nobody.
         let is_barren = !has_brought && !self.queue.is_empty();
         self.broken = if is_barren { self.broken.saturating_add(1) } else { 0 };
-        if self.broken > BROKEN_MAX && !self.config.holds {
+        if !self.config.keeps.lasts(self.broken) {
             self.give_up();
         }
         self.access_failed(now);

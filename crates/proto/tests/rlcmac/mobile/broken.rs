@@ -11,7 +11,7 @@ use gannet_machine::time::Duration;
 use gannet_proto::rlcmac::air::Direction::Up;
 use gannet_proto::rlcmac::channel::Link;
 use gannet_proto::rlcmac::config::{CellOptions, NetworkConfig};
-use gannet_proto::rlcmac::mobile::MobileConfig;
+use gannet_proto::rlcmac::mobile::{Keeps, MobileConfig};
 use gannet_proto::rlcmac::network::Loss;
 use gannet_wire::rlcmac::coding::CodingScheme;
 
@@ -60,7 +60,7 @@ fn an_ll_pdu_that_is_acknowledged_begins_the_count_anew() {
 
 #[test]
 fn a_mobile_that_holds_gives_nothing_up() {
-    let holds = MobileConfig { holds: true, ..MobileConfig::default() };
+    let holds = MobileConfig { keeps: Keeps::All, ..MobileConfig::default() };
     let mut bench = Bench::new(holds, CellOptions::default());
     bench.request(1000);
     (0..20).for_each(|_| bench.breaks(1));
