@@ -55,6 +55,16 @@ impl Samples {
         self.0.iter().copied().fold(f64::NAN, f64::max)
     }
 
+    /// The value that this part of all does not exceed: of none not a number.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in the list")]
+    pub fn quantile(&self, part: f64) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let place = (part * sorted.len() as f64).ceil() as usize;
+        sorted.get(place.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+    }
+
     /// Half of the way from the lowest to the highest.
     #[must_use]
     pub fn half_spread(&self) -> f64 {

@@ -19,6 +19,8 @@ pub mod erlang;
 pub mod figures;
 pub mod judge;
 pub mod measured;
+#[cfg(test)]
+mod n_pdus;
 pub mod others;
 pub mod paper;
 pub mod place;
@@ -30,12 +32,12 @@ mod tests;
 pub mod trace;
 
 use crate::parallel;
-use crate::report::{Options, Report};
+use crate::report::{Options, Report, Size};
 use gannet_machine::time::Duration;
 use judge::Runs;
 use measured::Measured;
-use others::{Case, Got};
-use place::{Place, periods, span};
+use others::{Case, Got, Workload};
+use place::{Buffer, Place, Policy, periods, span};
 use run::Raw;
 
 /// Runs the experiment.
@@ -43,15 +45,38 @@ use run::Raw;
 /// # Errors
 /// Where a world cannot be set up.
 pub fn run(options: &Options) -> Result<Report, String> {
-    let places = Place::all(options.size);
-    let (raws, all) = measure(&places, span(options.size), options)?;
+    let periods = periods(options.size);
+    report_of(&Place::all(options.size), &Case::all(&periods), (span(options.size), &periods), options)
+}
+
+/// The same of some runs of 200 s, for a test that compares their points: every policy at the larger buffer, and `forward` at the smaller.
+///
+/// # Errors
+/// Where a world cannot be set up.
+pub fn sample(options: &Options) -> Result<Report, String> {
+    let is_in = |place: &Place| {
+        let policy = place.preemption.map(|(policy, _)| policy);
+        place.buffer == Buffer::Window || matches!(policy, None | Some(Policy::Forward))
+    };
+    let places: Vec<Place> = Place::all(Size::Quick).into_iter().filter(is_in).collect();
+    let is_beside = |case: &Case| (case.workload, case.policy) == (Workload::Interactive, Policy::Forward);
+    let cases: Vec<Case> = Case::all(&[3]).into_iter().filter(is_beside).collect();
+    report_of(&places, &cases, (Duration::from_secs(200), &[3, 15]), options)
+}
+
+fn report_of(
+    places: &[Place],
+    cases: &[Case],
+    (span, periods): (Duration, &[u64]),
+    options: &Options,
+) -> Result<Report, String> {
+    let (raws, all) = measure(places, span, options)?;
     let mut report = Report::simulated("preempt", options);
-    report.parameter("seconds of a run", span(options.size).as_secs_f64());
+    report.parameter("seconds of a run", span.as_secs_f64());
     report.parameter("cell", "CS-2, 3 PDCHs, 3 + 1 timeslots of one mobile, C/I 20 dB");
     report.parameter("LLC, RLC", "unacknowledged, N201-U 500; acknowledged");
     report.parameter("PDU lifetime", "63 s");
-    let cases = Case::all(&periods(options.size));
-    let others = parallel::each(&cases, |case| others::run(*case, others::span(options.size), options.seed));
+    let others = parallel::each(cases, |case| others::run(*case, span, options.seed));
     let others = others.into_iter().collect::<Result<Vec<Got>, String>>()?;
     let ends = ends::run(&periods(options.size), span(options.size), options)?;
     let faults = all.iter().map(|of| &of.faults).chain(others.iter().map(|got| &got.faults));
@@ -60,11 +85,14 @@ pub fn run(options: &Options) -> Result<Report, String> {
     report.cells = all.iter().map(Measured::cell).chain(others.iter().map(Got::cell)).collect();
     report.cells.extend(ends.iter().map(ends::Got::cell));
     report.verdicts = others::verdicts(&others);
-    report.verdicts.extend(judge::verdicts(Runs(&all), &periods(options.size), &faults));
+    report.verdicts.extend(judge::verdicts(Runs(&all), periods, &faults));
     report.figures = figures::figures(&raws, &all);
-    report.remarks = table::tables(&all);
-    report.remarks.push(ends::table(&ends));
-    report.remarks.push(others::table(&others));
+    report.remarks = vec![
+        table::runs(&report.cells),
+        table::events(&report.cells),
+        ends::table(&ends),
+        table::others(&report.cells),
+    ];
     Ok(report)
 }
 

@@ -8,14 +8,13 @@ use crate::measure::stats::Samples;
 use crate::radio::packet::ipv4;
 use crate::radio::world::{HOST, World};
 use crate::radio::{as_f64, profile};
-use crate::report::{Cell, Size, Verdict, at_most, greatest};
+use crate::report::{Cell, Verdict, at_most, greatest};
 use core::net::Ipv4Addr;
 use gannet_machine::time::{Duration, Instant};
 use gannet_node::bss::radio::Way;
 use gannet_wire::l3::ie::{PrecedenceClass, TrafficClass};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// How often the host looks whether something is to be answered.
 const LOOK: Duration = Duration::from_millis(20);
@@ -112,12 +111,6 @@ pub struct Got {
     pub drops: BTreeMap<&'static str, u64>,
     /// What does not add up.
     pub faults: Vec<String>,
-}
-
-/// How long.
-#[must_use]
-pub const fn span(size: Size) -> Duration {
-    super::place::span(size)
 }
 
 /// Packets that are on their way, and what has come of them.
@@ -273,30 +266,4 @@ pub fn verdicts(all: &[Got]) -> Vec<Verdict> {
         goal: format!("<= {BEYOND_S}"),
         holds: at_most(worst, BEYOND_S),
     }]
-}
-
-/// For people.
-#[must_use]
-pub fn table(all: &[Got]) -> String {
-    let mut text = "| workload | policy | period, s | sent | lost, % | delay median, s | longest, s | longest silence, s | download beside it, kbit/s |\n|---|---|---|---|---|---|---|---|---|\n".to_owned();
-    for got in all {
-        let Case { workload, policy, period_s } = got.case;
-        let lost = as_f64(got.sent - got.came) * 100.0 / as_f64(got.sent);
-        let bulk = if workload == Workload::Interactive {
-            format!("{:.2}", got.bulk_bit_per_s / 1000.0)
-        } else {
-            "–".to_owned()
-        };
-        let _ = writeln!(
-            text,
-            "| {} | {} | {period_s} | {} | {lost:.1} | {:.2} | {:.2} | {:.2} | {bulk} |",
-            workload.name(),
-            policy.name(),
-            got.sent,
-            got.delays_s.median(),
-            got.delays_s.max(),
-            got.silence_s,
-        );
-    }
-    text
 }

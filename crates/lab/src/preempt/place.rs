@@ -26,6 +26,10 @@ pub const BETWEEN: Duration = Duration::from_secs(60);
 const WINDOW_OCTETS: u32 = 65_535;
 /// For LLC, whose frames have N201-U octets of user data: the default of SAPI 3 (04.64 clause 8.9 [44.064]).
 const N201_U: u16 = 500;
+/// How long SNDCP waits for the rest of an N-PDU: longer than an LL-PDU may live, so that no half of one is given up while calls have the PDCHs.
+const REASSEMBLY: Duration = Duration::from_secs(65);
+/// How long `hold-for` keeps a queue.
+const HELD_FOR: Duration = Duration::from_secs(5);
 
 /// What becomes of the base station's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,13 +38,15 @@ pub enum Policy {
     Flush,
     /// Kept.
     Hold,
+    /// Kept for five seconds, which is longer than the shortest period, and then thrown away.
+    HoldFor,
     /// Kept, with what was not acknowledged, and sent as soon as there are resources.
     Forward,
 }
 
 impl Policy {
     /// All.
-    pub const ALL: [Self; 3] = [Self::Flush, Self::Hold, Self::Forward];
+    pub const ALL: [Self; 4] = [Self::Flush, Self::Hold, Self::HoldFor, Self::Forward];
 
     /// Its word.
     #[must_use]
@@ -48,6 +54,7 @@ impl Policy {
         match self {
             Self::Flush => "flush",
             Self::Hold => "hold",
+            Self::HoldFor => "hold-for 5 s",
             Self::Forward => "forward",
         }
     }
@@ -255,7 +262,13 @@ pub fn setup(policy: Option<Policy>, buffer: Buffer, mobiles: u32, seed: u64) ->
     let one = Setup::one_cell(radio, mobiles, N201_U, seed);
     let sgsn_n_pdus = (buffer == Buffer::Small).then_some(1);
     let asks_at_zero = policy == Some(Policy::Flush);
-    Ok(Setup { bucket_time: buffer.bucket_time(), sgsn_n_pdus, asks_at_zero, ..one })
+    Ok(Setup {
+        bucket_time: buffer.bucket_time(),
+        sgsn_n_pdus,
+        asks_at_zero,
+        reassembly_timeout: REASSEMBLY,
+        ..one
+    })
 }
 
 /// Has a radio do with its queues what a policy says. The study's network does not answer access bursts, and its mobile gives up what it
@@ -264,11 +277,12 @@ pub const fn preempted(radio: &mut RlcMacConfig, policy: Policy) {
     radio.network.preempted = match policy {
         Policy::Flush => Preempted::Flush,
         Policy::Hold => Preempted::Hold,
+        Policy::HoldFor => Preempted::HoldFor(HELD_FOR),
         Policy::Forward => Preempted::Forward,
     };
     radio.network.without_pdch = match policy {
         Policy::Flush => WithoutPdch::Ignore,
-        Policy::Hold | Policy::Forward => WithoutPdch::Reject,
+        Policy::Hold | Policy::HoldFor | Policy::Forward => WithoutPdch::Reject,
     };
     radio.mobile.keeps = if matches!(policy, Policy::Flush) { Keeps::Accesses } else { Keeps::All };
 }

@@ -237,6 +237,12 @@ impl Probe {
         self.0.borrow().radio.channels(0).map(|channels| channels.counts).unwrap_or_default()
     }
 
+    /// PDCHs of the first cell that calls leave.
+    #[must_use]
+    pub fn pdchs_left(&self) -> u32 {
+        self.0.borrow().radio.channels(0).map_or(0, |channels| channels.usable.count_ones())
+    }
+
     /// Which blocks are not conserved; none may be on the air.
     #[must_use]
     pub fn block_faults(&self) -> Vec<String> {

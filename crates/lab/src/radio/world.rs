@@ -68,6 +68,8 @@ pub struct Setup {
     pub sgsn_n_pdus: Option<u32>,
     /// The SGSN asks a base station that has said R = 0 for a mobile, where something comes for it.
     pub asks_at_zero: bool,
+    /// How long SNDCP waits for the rest of an N-PDU, at both ends.
+    pub reassembly_timeout: Duration,
     /// Calls that take PDCHs.
     pub calls: Option<CallPlan>,
     /// What each mobile asks for; those beyond the end ask for what is subscribed.
@@ -129,6 +131,7 @@ impl Setup {
             lifetimes,
             sgsn_n_pdus: None,
             asks_at_zero: false,
+            reassembly_timeout: Duration::from_secs(10),
             calls: None,
             qos: Vec::new(),
             seed,
@@ -160,6 +163,7 @@ fn config(setup: &Setup) -> WorldConfig {
         n201_u: (setup.n201_u != 500).then_some(setup.n201_u),
         pdu_lifetime: setup.lifetimes,
         policing: None,
+        reassembly_timeout: setup.reassembly_timeout,
         ..SgsnConfig::default()
     };
     sgsn.queue.buffer = Duration::from_secs(60);
@@ -188,7 +192,11 @@ fn config(setup: &Setup) -> WorldConfig {
         sgsn,
         ggsn: GgsnConfig { default_apn: Some(0), ..GgsnConfig::new(GGSN_GN, vec![apn]) },
         bss,
-        ms: MsConfig { delivery: NPduDelivery::Event, ..MsConfig::new(setup.mobiles, imsi, ids) },
+        ms: MsConfig {
+            delivery: NPduDelivery::Event,
+            reassembly_timeout: setup.reassembly_timeout,
+            ..MsConfig::new(setup.mobiles, imsi, ids)
+        },
     }
 }
 

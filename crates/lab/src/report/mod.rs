@@ -54,7 +54,7 @@ impl Options {
 }
 
 /// One point of an experiment: where it stands on each axis, and what was measured there.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Cell {
     /// Axis name to value.
     pub axis: BTreeMap<String, serde_json::Value>,
@@ -79,7 +79,7 @@ impl Cell {
 pub const REPORTED: &str = "reported";
 
 /// One claim, and whether this run bears it out.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Deserialize)]
 pub struct Verdict {
     /// The claim.
     pub name: String,
@@ -108,7 +108,7 @@ impl Verdict {
     }
 
     /// Ours for a person: what was not measured is a dash.
-    fn measured(&self) -> String {
+    pub(crate) fn measured(&self) -> String {
         self.ours.replace("NaN", "–")
     }
 }

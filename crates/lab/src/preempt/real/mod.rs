@@ -11,7 +11,7 @@
 //! | [`seen`], [`kernel`] | segments, and why the kernel sent them again |
 //! | [`run`] | a run, and its raw record |
 //! | [`measured`] | all numbers of a run |
-//! | [`judge`], [`table`] | claims and tables |
+//! | [`judge`] | claims |
 
 pub mod hosts;
 pub mod judge;
@@ -21,11 +21,11 @@ pub mod pace;
 pub mod plan;
 pub mod run;
 pub mod seen;
-pub mod table;
 #[cfg(test)]
 mod tests;
 
 use super::place::span;
+use super::table;
 use crate::report::{Options, Report};
 use crate::testbed::{self, Namespace};
 use gannet_machine::time::Duration;
@@ -74,7 +74,11 @@ pub fn run(options: &Options) -> Result<Report, String> {
     report.parameter("load of the machine at the end", load());
     report.cells = series.iter().flat_map(Series::cells).collect();
     report.verdicts = judge::verdicts(&series);
-    report.remarks = table::tables(&series);
+    report.remarks = vec![
+        table::real_runs(&report.cells),
+        table::real_events(&report.cells),
+        table::explained(&report.cells),
+    ];
     Ok(report)
 }
 
