@@ -2,6 +2,7 @@
 
 use super::Files;
 use clap::Args;
+use gannet_analysis::cipher::Key;
 use gannet_view::index::Index;
 use gannet_view::live::Watched;
 use gannet_view::server::Server;
@@ -31,6 +32,9 @@ pub struct ViewArguments {
     /// A UDP port of NS, besides 23000 and what is known as NS by its contents; may be repeated
     #[arg(long = "ns-port", value_name = "PORT")]
     ns_ports: Vec<u16>,
+    /// A key that opens ciphered LL-PDUs: Kc of 16 hexadecimal digits, for GEA4 of 32; of one mobile with its IMSI in front. May be repeated
+    #[arg(long = "kc", value_name = "[IMSI=]HEX")]
+    keys: Vec<Key>,
     /// Takes the times of several files as they are stamped
     #[arg(long)]
     as_stamped: bool,
@@ -55,6 +59,7 @@ pub(super) fn view(arguments: &ViewArguments) -> Result<ExitCode, String> {
             let files = Files {
                 files: arguments.files.clone(),
                 ns_ports: arguments.ns_ports.clone(),
+                keys: arguments.keys.clone(),
                 as_stamped: arguments.as_stamped,
                 json: false,
                 input: super::input::Input::default(),

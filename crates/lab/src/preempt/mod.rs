@@ -46,7 +46,8 @@ use run::Raw;
 /// Where a world cannot be set up.
 pub fn run(options: &Options) -> Result<Report, String> {
     let periods = periods(options.size);
-    report_of(&Place::all(options.size), &Case::all(&periods), (span(options.size), &periods), options)
+    let cases = Case::all(&periods);
+    report_of(&Place::all(options.size), (&cases, &periods), (span(options.size), &periods), options)
 }
 
 /// The same of some runs of 200 s, for a test that compares their points: every policy at the larger buffer, and `forward` at the smaller.
@@ -61,12 +62,12 @@ pub fn sample(options: &Options) -> Result<Report, String> {
     let places: Vec<Place> = Place::all(Size::Quick).into_iter().filter(is_in).collect();
     let is_beside = |case: &Case| (case.workload, case.policy) == (Workload::Interactive, Policy::Forward);
     let cases: Vec<Case> = Case::all(&[3]).into_iter().filter(is_beside).collect();
-    report_of(&places, &cases, (Duration::from_secs(200), &[3, 15]), options)
+    report_of(&places, (&cases, &[]), (Duration::from_secs(200), &[3, 15]), options)
 }
 
 fn report_of(
     places: &[Place],
-    cases: &[Case],
+    (cases, ends): (&[Case], &[u64]),
     (span, periods): (Duration, &[u64]),
     options: &Options,
 ) -> Result<Report, String> {
@@ -78,7 +79,7 @@ fn report_of(
     report.parameter("PDU lifetime", "63 s");
     let others = parallel::each(cases, |case| others::run(*case, span, options.seed));
     let others = others.into_iter().collect::<Result<Vec<Got>, String>>()?;
-    let ends = ends::run(&periods(options.size), span(options.size), options)?;
+    let ends = ends::run(ends, span, options)?;
     let faults = all.iter().map(|of| &of.faults).chain(others.iter().map(|got| &got.faults));
     let faults = faults.chain(ends.iter().map(|got| &got.with.faults));
     let faults: Vec<String> = faults.flatten().cloned().collect();
