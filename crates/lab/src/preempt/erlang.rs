@@ -136,7 +136,7 @@ impl Place {
             millierlangs: self.load_percent * PDCHS * 10,
             mean_holding: HOLDING,
         });
-        let asks_at_zero = self.policy == Policy::Flush;
+        let asks_at_zero = self.policy.discards();
         Ok(Setup { lifetimes, qos: vec![conversational()], calls, asks_at_zero, ..one })
     }
 }

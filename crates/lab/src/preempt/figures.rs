@@ -208,10 +208,11 @@ fn detail_of(raw: &Raw) -> Option<Panel> {
     let all: Vec<&Seen> = trace.seen.iter().filter(|seen| shown.contains(&seen.at)).collect();
     let base = all.iter().find(|seen| seen.spot == Spot::Answers).map_or(0, |seen| seen.acknowledges);
     let y = |number: u64| as_f64(number.saturating_sub(base)) / 1000.0;
+    let since = |at: Instant| round(at.since(shown.start).as_secs_f64());
     let (mut came, mut strays, mut acks, mut sacks, mut window) = (vec![], vec![], vec![], vec![], vec![]);
     let mut next = base;
     for seen in &all {
-        let x = since(raw, seen.at);
+        let x = since(seen.at);
         match seen.spot {
             Spot::Came if seen.data.0 < seen.data.1 => {
                 let point = Point::new(x, y(seen.data.0));
@@ -228,7 +229,7 @@ fn detail_of(raw: &Raw) -> Option<Panel> {
     }
     // Up and down again, so that the time between is a box.
     let high = window.iter().map(|point| point.y).fold(0.0, f64::max);
-    let [start, end] = [period.start, period.end].map(|at| since(raw, at));
+    let [start, end] = [period.start, period.end].map(since);
     let taken = [(start, 0.0), (start, high), (end, high), (end, 0.0)];
     let curves = vec![
         curve("came in order", Style::Marks, 4, came),
@@ -239,5 +240,6 @@ fn detail_of(raw: &Raw) -> Option<Panel> {
         curve("calls have all PDCHs", Style::Reference, STUDY, taken.map(|(x, y)| Point::new(x, y)).to_vec()),
     ];
     let title = raw.place.policy_name();
-    Some(panel(title, "time since the begin (s)", "kB behind the first acknowledgement shown", curves))
+    let x = format!("time from {:.0} s after the begin on (s)", self::since(raw, shown.start));
+    Some(panel(title, &x, "kB behind the first acknowledgement shown", curves))
 }

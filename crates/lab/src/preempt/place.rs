@@ -48,6 +48,12 @@ impl Policy {
     /// All.
     pub const ALL: [Self; 4] = [Self::Flush, Self::Hold, Self::HoldFor, Self::Forward];
 
+    /// It says R = 0 for a mobile whose queue it throws away, and nothing afterwards.
+    #[must_use]
+    pub const fn discards(self) -> bool {
+        matches!(self, Self::Flush | Self::HoldFor)
+    }
+
     /// Its word.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -261,7 +267,7 @@ pub fn setup(policy: Option<Policy>, buffer: Buffer, mobiles: u32, seed: u64) ->
     preempted(&mut radio, policy.unwrap_or(Policy::Forward));
     let one = Setup::one_cell(radio, mobiles, N201_U, seed);
     let sgsn_n_pdus = (buffer == Buffer::Small).then_some(1);
-    let asks_at_zero = policy == Some(Policy::Flush);
+    let asks_at_zero = policy.is_some_and(Policy::discards);
     Ok(Setup {
         bucket_time: buffer.bucket_time(),
         sgsn_n_pdus,
