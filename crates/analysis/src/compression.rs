@@ -96,7 +96,10 @@ struct CoderKey {
 struct Coder {
     generation: u32,
     learned: Learned,
-    expected: Option<u16>,
+    /// The number of the N-PDU that comes next, of each NSAPI.
+    expected: [Option<u16>; 16],
+    /// In acknowledged mode V.42bis builds on all that came before: an N-PDU was missing.
+    is_out_of_step: bool,
 }
 
 #[derive(Debug)]
@@ -209,7 +212,7 @@ impl Compressions {
             self.counts.unknown += 1;
             return None;
         } else {
-            let inner = match data.filter(|_| came.compression.dcomp != 0) {
+            let inner = match data {
                 Some(entry) => self.data((lane, entry, generation), came, octets),
                 None => Some(octets.to_vec()),
             };
@@ -241,7 +244,7 @@ impl Compressions {
                         .map(|parameters| Box::new(v42bis::Decompressor::new(parameters))),
                 ),
             };
-            Coder { generation, learned, expected: None }
+            Coder { generation, learned, expected: [None; 16], is_out_of_step: false }
         };
         let coder = self.coders.entry(key).or_insert_with(new);
         if coder.generation != generation {
@@ -252,9 +255,22 @@ impl Compressions {
 
     fn data(&mut self, of: (Lane, Entry, u32), came: Came, octets: &[u8]) -> Option<Vec<u8>> {
         let Agreed::V42bis { dcomp, .. } = of.1.agreed else { return None };
-        let Learned::Data(Some(decompressor)) = &mut self.coder(of).learned else { return None };
+        let coder = self.coder(of);
+        if came.is_acknowledged {
+            match coder.order(came) {
+                Order::Next => {}
+                // Sent again: the first copy was taken.
+                Order::Again => return None,
+                Order::Missing => coder.is_out_of_step = true,
+            }
+        }
+        if came.compression.dcomp == 0 {
+            return Some(octets.to_vec());
+        }
+        let is_out_of_step = came.is_acknowledged && coder.is_out_of_step;
+        let Learned::Data(Some(decompressor)) = &mut coder.learned else { return None };
         let mut out = vec![0; N_PDU_MAX];
-        let len = if came.compression.dcomp != dcomp {
+        let len = if came.compression.dcomp != dcomp || is_out_of_step {
             return None;
         } else if came.is_acknowledged {
             decompressor.decompress(octets, &mut out)
@@ -270,9 +286,11 @@ impl Compressions {
         let Agreed::Rfc1144 { pcomps, .. } = of.1.agreed else { return None };
         let pool = self.pool.clone();
         let coder = self.coder(of);
-        let modulus = if came.is_acknowledged { 256 } else { gannet_wire::sndcp::UNITDATA_MODULUS };
-        let is_next = coder.expected.is_none_or(|expected| expected == came.number);
-        coder.expected = Some((came.number + 1) % modulus);
+        let is_next = match coder.order(came) {
+            Order::Next => true,
+            Order::Again => return None,
+            Order::Missing => false,
+        };
         let Learned::Headers(decompressor) = &mut coder.learned else { return None };
         if !is_next || inner.is_none() {
             decompressor.lost();
@@ -286,6 +304,27 @@ impl Compressions {
         decompressor.decompress(packet_type, &mut frame).ok()?;
         // A delta that is missing gives a packet that TCP would refuse.
         (packet_type != PacketType::CompressedTcp || checksum_is_right(&frame)).then(|| frame.to_vec())
+    }
+}
+
+/// How the number of an N-PDU follows those before.
+enum Order {
+    Next,
+    Again,
+    Missing,
+}
+
+impl Coder {
+    /// The first N-PDU of an NSAPI is next. One that is not far behind the expected one came again.
+    fn order(&mut self, came: Came) -> Order {
+        let modulus = if came.is_acknowledged { 256 } else { gannet_wire::sndcp::UNITDATA_MODULUS };
+        let Some(expected) = self.expected.get_mut(usize::from(came.nsapi.0)) else { return Order::Missing };
+        let ahead = expected.map_or(0, |expected| (modulus + came.number - expected) % modulus);
+        if came.is_acknowledged && ahead >= modulus / 2 {
+            return Order::Again;
+        }
+        *expected = Some((came.number + 1) % modulus);
+        if ahead == 0 { Order::Next } else { Order::Missing }
     }
 }
 

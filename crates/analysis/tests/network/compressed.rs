@@ -6,12 +6,13 @@ use gannet_analysis::findings::analyze;
 use gannet_analysis::record::{Record, Seen};
 use gannet_machine::frame::FramePool;
 use gannet_proto::sndcp::{rfc1144, v42bis};
+use gannet_wire::fcs24::fcs24;
 use gannet_wire::id::{Nsapi, Sapi};
-use gannet_wire::llc::UFunction;
 use gannet_wire::llc::xid::{self, Parameter};
-use gannet_wire::sndcp::Compression;
+use gannet_wire::llc::{Control, Header, Supervisory, UFunction};
 use gannet_wire::sndcp::algorithms::{NsapiSet, Rfc1144, V42bis, data_algorithm, protocol_algorithm};
 use gannet_wire::sndcp::xid as sndcp_xid;
+use gannet_wire::sndcp::{self, Compression, Pdu};
 
 const TLLI: u32 = 0xc000_0042;
 const PCOMPS: [u8; 2] = [3, 9];
@@ -158,4 +159,44 @@ fn a_lost_n_pdu_gives_no_wrong_packets() {
     let counts = reading.counts().compression;
     assert_eq!((counts.compressed, counts.restored, counts.lost), (39, 20, 19));
     assert_eq!(sequences(&records), (0..20).collect::<Vec<_>>());
+}
+
+/// The same in acknowledged mode, where V.42bis builds on all N-PDUs before. `sent` says which I frames pass, in which order.
+fn acknowledged(sent: impl Iterator<Item = u32>) -> (Vec<u32>, gannet_analysis::compression::Counts) {
+    let mut made = Made::default();
+    negotiate(&mut made);
+    let mut data = v42bis::Compressor::new(v42bis::Parameters::new(512, 20).unwrap());
+    let frames: Vec<_> = (0..300)
+        .map(|index| {
+            let n_pdu = segment(index);
+            let mut out = vec![0; v42bis::compressed_max(n_pdu.len())];
+            let len = data.compress(&n_pdu, &mut out).unwrap();
+            let first = Some((Compression { dcomp: DCOMP, pcomp: 0 }, index as u8));
+            let header = sndcp::Header { nsapi: Nsapi(5), more: false, pdu: Pdu::Data { first } };
+            let (ns, nr, supervisory) = ((index % 512) as u16, 0, Supervisory::Rr);
+            let control = Control::I { ack_request: false, ns, nr, supervisory };
+            let mut frame = Header { cr: true, sapi: Sapi::DATA3, control }.emit().to_vec();
+            frame.extend(&header.emit()[..]);
+            frame.extend(&out[..len]);
+            frame.extend(fcs24(&frame));
+            frame
+        })
+        .collect();
+    for index in sent {
+        made.down(TLLI, 1, None, &frames[index as usize]);
+    }
+    let (records, reading) = made.read(Settings::default());
+    (sequences(&records), reading.counts().compression)
+}
+
+#[test]
+fn in_acknowledged_mode_all_of_them_are_needed() {
+    let (found, counts) = acknowledged(0..300);
+    assert_eq!((found, counts.restored, counts.lost), ((0..300).collect(), 300, 0));
+    // What is sent again is passed over.
+    let (found, counts) = acknowledged((0..50).chain(45..300));
+    assert_eq!((found, counts.restored, counts.lost), ((0..300).collect(), 300, 5));
+    // Behind a gap in the capture nothing is made up.
+    let (found, counts) = acknowledged((0..50).chain(51..300));
+    assert_eq!((found, counts.restored, counts.lost), ((0..50).collect(), 50, 249));
 }
