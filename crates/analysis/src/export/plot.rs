@@ -126,7 +126,7 @@ pub fn layers(report: &LayersReport, names: &Names, direction: Direction, name: 
             Some((_, panel)) => panel.curves.push(curve),
             None => {
                 let mut panel = panel(&names.place(row.place), "kbit/s", vec![curve]);
-                "time since the first record, s".clone_into(&mut panel.x);
+                "time since the first unit, s".clone_into(&mut panel.x);
                 panels.push((row.place, panel));
             }
         }

@@ -11,6 +11,8 @@ pub const CASES: &[Case] = &[
     ("frames_of_several_files_are_on_one_clock", &[Need::Tshark, Need::Program("editcap")], one_clock),
     ("fragments_of_a_datagram_go_along", &[Need::Tshark], fragments),
     ("an_export_that_cannot_be_made_says_why", &[], no_export),
+    ("connections_and_layers_are_drawn", &[], drawn),
+    ("figures_are_drawn_as_png_too", &[Need::Program("rsvg-convert")], png),
 ];
 
 const IMSI: &str = "SELECT imsi FROM mobiles";
@@ -180,4 +182,39 @@ fn no_export() {
     assert!(!directory.path().join("new.pcapng").exists());
     let said = refused(&["export", &core, "--out", &there]);
     assert!(said.contains("there.pcapng: "), "{said}");
+}
+
+/// Tables, plots and figures of the files that a directory is to have.
+fn drawn() {
+    let directory = TempDir::new("gannet-trace-drawn");
+    let out = directory.path().to_str().unwrap();
+    let said = succeed(&["export", &capture(SPIKE), &capture(CORE), "--as-stamped", "--out", out]);
+    let mut names: Vec<String> = std::fs::read_dir(out)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let of = |ending: &str| names.iter().filter(|name| name.ends_with(ending)).count();
+    // The spike's sender, the download at Gb and Gn, both ways of GSUP, and the layers of both directions.
+    assert_eq!((of(".csv"), of(".svg"), of(".png")), (3, of(".xpl") / 3 + 2, 0), "{names:?}");
+    assert!(said.contains(&format!("{} plots for xplot and {} figures", of(".xpl"), of(".svg"))), "{said}");
+    for name in names.iter().filter(|name| name.ends_with(".svg")) {
+        let svg = std::fs::read_to_string(directory.path().join(name)).unwrap();
+        gannet_figure::check::legible(&svg).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+    let texts = names.iter().filter(|name| name.ends_with("-forward.svg"));
+    let texts: Vec<String> =
+        texts.map(|name| std::fs::read_to_string(directory.path().join(name)).unwrap()).collect();
+    let spike: Vec<&String> = texts.iter().filter(|text| text.contains(">10.9.0.1:")).collect();
+    assert!(spike.len() == 1 && spike[0].contains("data-name=\"sent again\""), "{names:?}");
+}
+
+fn png() {
+    let directory = TempDir::new("gannet-trace-png");
+    let out = directory.path().to_str().unwrap();
+    succeed(&["export", &capture(SPIKE), "--out", out, "--png"]);
+    let png = std::fs::read(directory.path().join("connection0-place0-forward.png")).unwrap();
+    assert!(png.starts_with(b"\x89PNG\r\n"));
+    // As wide as the figure is.
+    assert_eq!(u32::from_be_bytes(png[16..20].try_into().unwrap()), 800);
 }
