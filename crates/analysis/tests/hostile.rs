@@ -3,7 +3,12 @@
 //! One test of one process, since memory is the process's: what each file takes is the growth of `VmHWM` after the kernel has forgotten
 //! the peak before.
 
-#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "a test fails by panicking"
+)]
 
 use gannet_analysis::source::{Capture, Octets};
 use gannet_analysis::{Reading, Settings};

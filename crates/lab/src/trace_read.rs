@@ -33,7 +33,7 @@ const CORE: Crowd = Crowd { mobiles: 1000, on_radio: 0, in_core: true };
 const LONG: Crowd = Crowd { mobiles: 10_000, on_radio: 500, in_core: true };
 const CROWDED: Crowd = Crowd { mobiles: 1_100_000, on_radio: 0, in_core: true };
 
-/// Octets of a file for rates, of the long capture, and segments of each mobile of the crowded one.
+/// Octets of a file for rates, and of the long capture.
 const fn sizes(size: Size) -> (u64, u64) {
     match size {
         Size::Quick => (64 << 20, 1_000_000_000),
@@ -164,7 +164,7 @@ fn stream(crowd: Crowd, octets: u64) -> Result<Streamed, String> {
     let before = peak()?;
     let begun = Instant::now();
     let (mut segments, mut n_pdus, mut first) = (0, 0, None);
-    while let Some(seen) = reading.next() {
+    for seen in reading.by_ref() {
         match seen.what {
             Record::Tcp(_) => segments += 1,
             Record::Packet(packet) if matches!(packet.carrier, Carrier::Segments { .. }) => n_pdus += 1,
@@ -336,13 +336,13 @@ mod tests {
         let crowded = || Streamed { beyond_tables: 9, last: 600 << 20, ..good() };
         let holds = |all: Vec<Verdict>| all.iter().map(|one| one.holds == Some(true)).collect::<Vec<_>>();
         assert_eq!(holds(judge(400e6, &good(), &crowded())), [true; 6]);
-        assert_eq!(holds(judge(200e6, &good(), &crowded()))[0], false);
+        assert!(!holds(judge(200e6, &good(), &crowded()))[0]);
         let large = Streamed { first: 300 << 20, last: 310 << 20, ..good() };
         assert_eq!(holds(judge(400e6, &large, &crowded()))[1..3], [false, true]);
         let growing = Streamed { first: 10 << 20, ..good() };
         assert_eq!(holds(judge(400e6, &growing, &crowded()))[1..3], [true, false]);
         let lossy = Streamed { lost: 1, ..good() };
-        assert_eq!(holds(judge(400e6, &lossy, &crowded()))[3], false);
+        assert!(!holds(judge(400e6, &lossy, &crowded()))[3]);
         let silent = Streamed { beyond_tables: 0, last: 2 << 30, ..good() };
         assert_eq!(holds(judge(400e6, &good(), &silent))[4..], [false, false]);
     }

@@ -183,8 +183,11 @@ impl Tracer {
 
     pub(crate) fn follow_choices(&mut self) {
         let Self { asked, configured, watched, eyes, .. } = self;
-        let all = asked.iter().chain(&*configured).chain(&*watched);
-        eyes.knows_users = all.into_iter().any(|traced| traced.choice.one_in.is_some());
+        let any = |asks: fn(&Choice) -> bool| {
+            asked.iter().chain(&*configured).chain(&*watched).any(|it| asks(&it.choice))
+        };
+        eyes.knows_users = any(|choice| choice.one_in.is_some());
+        eyes.knows_headers = any(|choice| choice.headers);
     }
 
     /// Records a UDP datagram from one end to the other, without the headers that a socket does not give.
@@ -249,15 +252,18 @@ impl Tracer {
             stream(live, place, &seen, (direction, &packet));
         }
         self.whose.clear();
-        if let Some(imsi) = seen.whose.and_then(Whose::imsi) {
-            let _ = write!(self.whose, "IMSI {imsi}");
-        }
         let Self { asked, configured, watched, interfaces, whose, .. } = self;
         for traced in asked.iter_mut().chain(configured).chain(watched) {
             let Some(keep) = traced.choice.keep(&seen) else {
                 traced.left_out += 1;
                 continue;
             };
+            // Most packets are of subscribers who are not sampled: their names are not spelt out.
+            if whose.is_empty()
+                && let Some(imsi) = seen.whose.and_then(Whose::imsi)
+            {
+                let _ = write!(whose, "IMSI {imsi}");
+            }
             if let Some(number) = traced.number(interface, interfaces) {
                 let beside = Beside { at_ns, direction, keep, comments: [whose, remark] };
                 traced.recorder.packet(number, packet, &beside);

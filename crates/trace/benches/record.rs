@@ -36,6 +36,7 @@ fn record(bench: &mut Criterion) {
         let gn = recorder.interface("Gn");
         let mut eyes = Eyes::new();
         eyes.knows_users = choice.one_in.is_some();
+        eyes.knows_headers = choice.headers;
         let mut turn = packets.iter().cycle();
         bench.bench_function(name, |bench| {
             bench.iter(|| {

@@ -27,7 +27,9 @@ const GUESS_PPS: f64 = 350_000.0;
 const CAP_PPS: f64 = 1_200_000.0;
 /// Loads by saturation.
 const HALF: f64 = 0.5;
-const ABOVE: f64 = 1.1;
+const ABOVE: f64 = 1.25;
+/// The part of what was offered that is delivered at most where it is more than anybody serves.
+const SERVED_MAX: f64 = 0.97;
 /// Of so many subscribers one is recorded whole: at least a tenth of them, whatever the hash does.
 const ONE_IN: u32 = 9;
 const LEAST_SHARE: f64 = 0.1;
@@ -35,7 +37,7 @@ const LEAST_SHARE: f64 = 0.1;
 const COST_MAX: f64 = 1.15;
 const THROUGHPUT_MIN: f64 = 0.95;
 /// By what a loop may differ whose capture has ended from one that never had any, unless the steps themselves differ by more.
-const OFF_MAX: f64 = 0.02;
+const OFF_MAX: f64 = 0.05;
 
 /// What was found with a capture of one kind, and without one at the same load.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +48,8 @@ struct Pairs {
     /// N-PDUs delivered, in packets/s.
     on_pps: Samples,
     off_pps: Samples,
+    /// Of what was offered without a capture, the part that was delivered.
+    off_served: Samples,
     /// Records by N-PDU delivered on Gn and on Gb.
     share: Samples,
     /// Of all steps with a capture: records missing, N-PDUs dropped under a name, and lost in rings while nobody had taken the core.
@@ -96,6 +100,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
 struct One {
     cpu_ns: f64,
     pps: f64,
+    served: f64,
     share: f64,
     records: u64,
     missing: u64,
@@ -126,6 +131,7 @@ fn both(
         if tracing.is_none() {
             pairs.off_ns.push(it.cpu_ns);
             pairs.off_pps.push(it.pps);
+            pairs.off_served.push(it.served);
             pairs.stray += it.records;
             continue;
         }
@@ -163,6 +169,7 @@ fn one(
     Ok(One {
         cpu_ns: if is_measured { as_f64(busy_us + others_us) * 1e3 / delivered } else { f64::NAN },
         pps: if delivered > 0.0 { step.delivered_pps() } else { f64::NAN },
+        served: step.delivered_pps() / step.offered_pps(),
         share: as_f64(raw("capture_datagrams")) / (2.0 * delivered),
         records: raw("capture_datagrams"),
         missing: raw("capture_lost"),
@@ -210,11 +217,16 @@ fn judge(bench: &mut Bench<'_>, half: &Pairs, above: &Pairs, before: &Samples) {
     let throughput = ratios(&above.on_pps, &above.off_pps);
     bench.claim(
         "a ninth of the subscribers above saturation: throughput",
-        "N-PDUs delivered at a tenth more than saturation, with one subscriber of nine recorded whole, beside the same without a capture.",
+        "N-PDUs delivered where a quarter more than saturation is offered, with one subscriber of nine recorded whole, beside the same without a capture.",
         None,
-        format!("{} times", spread(&throughput, 3)),
-        format!("at least {THROUGHPUT_MIN} times"),
-        at_least(throughput.median(), THROUGHPUT_MIN),
+        format!(
+            "{} times; without a capture {:.3} of what was offered",
+            spread(&throughput, 3),
+            above.off_served.median()
+        ),
+        format!("at least {THROUGHPUT_MIN} times, and more offered than is served"),
+        // What is served whole says nothing of saturation.
+        at_least(throughput.median(), THROUGHPUT_MIN).filter(|_| above.off_served.median() <= SERVED_MAX),
     );
     bench.claim(
         "a ninth of the subscribers above saturation: records",
@@ -232,7 +244,7 @@ fn judge(bench: &mut Bench<'_>, half: &Pairs, above: &Pairs, before: &Samples) {
         "A capture that has ended leaves nothing behind in the loop; nothing is recorded without one.",
         None,
         format!("{off:.3} times, {} records", half.stray + above.stray),
-        format!("at most {:.3} times, 0 records: 2 % or the spread", 1.0 + allowed),
+        format!("at most {:.3} times, 0 records: 5 % or the spread", 1.0 + allowed),
         at_most(off, 1.0 + allowed).map(|holds| holds && half.stray + above.stray == 0),
     );
 }

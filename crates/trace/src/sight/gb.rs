@@ -41,7 +41,10 @@ impl Eyes {
             Some(Whose::Unnamed(_)) if !is_user => None,
             other => other,
         };
-        let seen = if is_user { Seen::user(whose, at + headers(frame)) } else { Seen::signalling(whose) };
+        let seen = match is_user {
+            true => Seen::user(whose, self.headers(frame, headers).saturating_add(at)),
+            false => Seen::signalling(whose),
+        };
         Seen { ll_pdu: Some(at..at + frame.len()), ..seen }
     }
 

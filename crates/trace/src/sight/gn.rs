@@ -17,7 +17,8 @@ impl Eyes {
                 let by_teid = self.known(key_of(to, header.teid));
                 by_teid.or_else(|| self.of_address(is_downlink, t_pdu))
             });
-            return Seen::user(whose.flatten(), header.payload_range().start + ip::headers(t_pdu));
+            let headers = self.headers(t_pdu, ip::headers).saturating_add(header.payload_range().start);
+            return Seen::user(whose.flatten(), headers);
         }
         let by_teid = self.known(key_of(to, header.teid));
         let Ok(elements) = Elements::parse(header.payload(datagram)) else {
@@ -58,7 +59,7 @@ impl Eyes {
         let payload_at = payload.start;
         let payload = datagram.get(payload).unwrap_or_default();
         if header.message == G_PDU {
-            return Seen::user(whose, payload_at + ip::headers(payload));
+            return Seen::user(whose, self.headers(payload, ip::headers).saturating_add(payload_at));
         }
         let elements = Elements::parse_by(v0::ie::TABLE, payload).ok();
         if let Some(EndUserAddress::Ipv4(Some(address))) =

@@ -24,7 +24,7 @@ pub enum Layer {
     Gn,
     /// Packets of mobiles, as the network behind the GGSN has them.
     Gi,
-    /// IP packets of nobody in particular.
+    /// Packets of a mobile at its own device: what leaves there has come to the mobile.
     Ip,
     /// Datagrams of GSMTAP between PCU and base transceiver station.
     Gsmtap,
@@ -154,6 +154,8 @@ pub struct Eyes {
     subscribers: Subscribers,
     /// Owners of user data are looked for: where subscribers are sampled.
     pub knows_users: bool,
+    /// Ends of headers are looked for: where user data is cut behind them. Without it all octets are headers.
+    pub knows_headers: bool,
 }
 
 impl Default for Eyes {
@@ -166,7 +168,7 @@ impl Eyes {
     /// With nobody known.
     #[must_use]
     pub fn new() -> Self {
-        Self { subscribers: Subscribers::new(), knows_users: false }
+        Self { subscribers: Subscribers::new(), knows_users: false, knows_headers: true }
     }
 
     /// Looks at one packet.
@@ -185,11 +187,21 @@ impl Eyes {
             },
             (Layer::Gi, Packet::Ip(packet)) => {
                 let whose = self.knows_users.then(|| self.of_address(is_downlink, packet)).flatten();
-                Seen::user(whose, ip::headers(packet))
+                Seen::user(whose, self.headers(packet, ip::headers))
             }
-            (_, Packet::Ip(packet)) => Seen::user(None, ip::headers(packet)),
+            (Layer::Ip, Packet::Ip(packet)) => {
+                let is_to_mobile = direction == Direction::Out;
+                let whose = self.knows_users.then(|| self.of_address(is_to_mobile, packet)).flatten();
+                Seen::user(whose, self.headers(packet, ip::headers))
+            }
+            (_, Packet::Ip(packet)) => Seen::user(None, self.headers(packet, ip::headers)),
             _ => Seen::signalling(None),
         }
+    }
+
+    /// Octets of headers as `find` has them, where anybody wants to know.
+    fn headers(&self, octets: &[u8], find: fn(&[u8]) -> usize) -> usize {
+        if self.knows_headers { find(octets) } else { usize::MAX }
     }
 
     /// Whose the mobile's address in an IP packet is.
@@ -222,5 +234,37 @@ fn key_of_address(address: IpAddr) -> u64 {
             let prefix = [a, b, c, d].iter().fold(0, |prefix, part| prefix << 16 | u64::from(*part));
             mix(prefix ^ 2 << 32)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_at_a_mobiles_device_is_of_who_has_its_address() {
+        let device = Place { layer: Layer::of("TUN"), sends_downlink: false };
+        let packet = |from: u8, to: u8| {
+            let head = [0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, from, 10, 0, 0, to];
+            [&head[..], &[0; 8]].concat()
+        };
+        let (up, down) = (packet(7, 1), packet(1, 7));
+        let mut eyes = Eyes::new();
+        let look = |eyes: &mut Eyes| {
+            let up = eyes.look(device, Direction::In, &Packet::Ip(&up));
+            let down = eyes.look(device, Direction::Out, &Packet::Ip(&down));
+            assert_eq!((up.headers, up.is_user, down.is_user), (28, true, true));
+            (up.whose, down.whose)
+        };
+        assert_eq!(look(&mut eyes), (None, None), "nobody is looked for");
+        eyes.knows_users = true;
+        let key = key_of_address([10, 0, 0, 7].into());
+        assert_eq!(look(&mut eyes), (Some(Whose::Unnamed(key)), Some(Whose::Unnamed(key))));
+        let imsi: Imsi = "001010000000042".parse().unwrap();
+        let whose = Whose::Subscriber(imsi.into());
+        eyes.learn(key, Some(whose));
+        assert_eq!(look(&mut eyes), (Some(whose), Some(whose)));
+        eyes.knows_headers = false;
+        assert_eq!(eyes.look(device, Direction::In, &Packet::Ip(&up)).headers, usize::MAX);
     }
 }
