@@ -220,9 +220,10 @@ fn uplink_control(block: &[u8]) -> BlockContents {
         UplinkMessage::ControlAcknowledgement(it) => Some(it.tlli),
         UplinkMessage::CellChangeFailure(it) => Some(it.tlli),
         UplinkMessage::MeasurementReport(it) => Some(it.tlli),
-        UplinkMessage::MobileTbfStatus(_) | UplinkMessage::ResourceRequest(_) | UplinkMessage::Unknown(_) => {
-            None
-        }
+        UplinkMessage::CellChangeNotification(_)
+        | UplinkMessage::MobileTbfStatus(_)
+        | UplinkMessage::ResourceRequest(_)
+        | UplinkMessage::Unknown(_) => None,
     };
     BlockContents::Control { name, tlli: tlli.map(|tlli| tlli.0) }
 }

@@ -3,6 +3,7 @@
 //! LL-PDUs for a mobile that has left wait where they are, those that were on the air among them: it has acknowledged
 //! none of them. What the mobile had to send goes out in its new cell.
 
+use super::detained::is_user_data;
 use super::radio::{Amount, Claim, Pending, Way};
 use super::{Bss, Owner};
 use gannet_machine::Context;
@@ -42,8 +43,12 @@ impl Bss {
                 Way::Uplink => up.push(pdu),
             });
             down.into_iter().for_each(|pdu| self.wait_for(cx, left, pdu));
+            let area = |cell: u32| self.cells.get(cell as usize).map(|of| of.config.id.rai);
+            let is_elsewhere = area(left) != area(cell);
             for pdu in up {
-                if self.radio.request(cx.now, cell, Way::Uplink, pdu, Claim::Moved).is_err() {
+                if is_elsewhere && is_user_data(&pdu) {
+                    self.detained.push(cx.now, self.config.away_lifetime, pdu);
+                } else if self.radio.request(cx.now, cell, Way::Uplink, pdu, Claim::Moved).is_err() {
                     cx.drop(Drop::BssOverrun, None);
                 }
             }

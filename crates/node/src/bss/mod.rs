@@ -19,6 +19,7 @@ pub mod calls;
 mod cell_change;
 mod channels;
 mod config;
+mod detained;
 mod flow;
 mod gb;
 pub mod mobiles;
@@ -35,6 +36,7 @@ use calls::CallCounts;
 use core::convert::Infallible;
 use core::fmt;
 use core::net::SocketAddr;
+use detained::Detained;
 use gannet_machine::drops::Drop;
 use gannet_machine::time::Instant;
 use gannet_machine::timers::{Deadlines, TimerKey, TimerName as _, Timers};
@@ -304,6 +306,7 @@ pub struct Bss {
     away: Away,
     /// Mobiles on their way to another cell; `true` where the radio knows of it.
     tuned_away: BTreeMap<u32, bool>,
+    detained: Detained,
     outputs: Batch<Output<Event>>,
     ns_outputs: Batch<NsOutput>,
     bvc_outputs: Batch<BvcOutput>,
@@ -351,6 +354,7 @@ impl Bss {
             is_observed: false,
             away: Away::new(config.pdus_max, config.away_lifetime),
             tuned_away: BTreeMap::new(),
+            detained: Detained::default(),
             ns: NsEntity::new(config.ns.clone()),
             bvcs,
             outputs: Batch::with_capacity(64),

@@ -19,6 +19,7 @@ use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, PTmsi, Rai, Tlli};
 
 mod air;
 mod away;
+mod detained;
 mod loss;
 mod measured;
 mod paging;

@@ -121,6 +121,7 @@ impl Bss {
         if self.radio.request(cx.now, cell, Way::Uplink, pdu, Claim::New).is_err() {
             cx.drop(Drop::BssOverrun, None);
         }
+        self.release_detained(cx, cell, mobile, tlli);
         if self.radio.is_immediate() {
             self.uplink_arrived(cx, cell);
         }

@@ -43,6 +43,9 @@ pub struct TravelConfig {
     /// How long a mobile takes from the air of one cell to that of the next, at least and at most: synchronisation, and the system
     /// information that it needs. Dice say how long it is.
     pub acquisition: [Duration; 2],
+    /// How much longer it takes where the next cell is of another routing area, at least and at most: what a mobile does besides GPRS,
+    /// as a location update on a dedicated channel (04.08 clause 4.4.1 [24.008]).
+    pub area_delay: [Duration; 2],
     /// Octets that a mobile holds while it is between two cells or updates its routing area.
     pub held_octets: usize,
     /// What goes wrong.
@@ -58,6 +61,7 @@ impl TravelConfig {
             signals,
             power_dbm: criteria::POWER_DBM,
             acquisition: [Duration::from_millis(2000), Duration::from_millis(3500)],
+            area_delay: [Duration::ZERO; 2],
             held_octets: 30_000,
             faults: TravelFaults::NONE,
         }
@@ -298,8 +302,15 @@ impl Ms {
         let Travels { config: Some(config), travellers, counts } = &mut self.travels else { return };
         let Some(of) = travellers.get_mut(&index) else { return };
         counts.reselections += 1;
-        let [least, most] = config.acquisition;
-        let mut span = Duration(least.0 + cx.rng.below(most.0.saturating_sub(least.0) + 1));
+        let area = |cell: u16| config.broadcasts.get(usize::from(cell)).map(|of| of.id.rai);
+        let is_elsewhere = of.choice.serving().is_some_and(|serving| area(serving) != area(choice.to));
+        let mut within = |[least, most]: [Duration; 2]| {
+            Duration(least.0 + cx.rng.below(most.0.saturating_sub(least.0) + 1))
+        };
+        let mut span = within(config.acquisition);
+        if is_elsewhere {
+            span = span + within(config.area_delay);
+        }
         let every = u64::from(config.faults.fails_every);
         let fails = every > 0 && counts.reselections.is_multiple_of(every);
         if fails {

@@ -418,7 +418,7 @@ impl Cell {
                     came_late((counts, tap), (now, Direction::Up, mobile), octets);
                     return;
                 }
-                let is_its = sender.as_ref().is_some_and(|mac| mac.has_tlli(tlli));
+                let is_its = sender.as_ref().is_some_and(|mac| mac.sends_as(tlli));
                 counts.faults.misdelivered += u64::from(about.is_some() && !is_its);
                 arrive(cx, counts, fates, about, octets);
             },

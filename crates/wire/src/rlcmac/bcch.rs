@@ -100,6 +100,9 @@ pub struct SystemInformation3 {
 }
 
 impl SystemInformation3 {
+    /// What stands before the message type in a block of the BCCH: L2 pseudo length 18, and the discriminator of radio resources.
+    pub const HEAD: [u8; 2] = [HEADER[0], HEADER[1]];
+
     /// Of a cell with GPRS, whose identity is that of `rai` and `ci`; without the routing area code, which
     /// stands in SYSTEM INFORMATION TYPE 13.
     #[must_use]

@@ -9,6 +9,7 @@ use super::element::{
     PowerControl, StartingTime, TfiOrTlli, UplinkAddress, Wait,
 };
 use super::message::types;
+use super::neighbour::{PacketCellChangeContinue, PacketNeighbourCellData};
 use super::paging::PacketPagingRequest;
 use super::value::{
     AckType, Alpha, Arfcn, BlocksGranted, Bsic, BtsPowerMode, Gamma, MacMode, MeasurementInterval,
@@ -533,6 +534,8 @@ pub struct UnknownDownlink {
 pub enum DownlinkMessage {
     /// Clause 11.2.1.
     AccessReject(PacketAccessReject),
+    /// Clause 11.2.2a.
+    CellChangeContinue(PacketCellChangeContinue),
     /// Clause 11.2.4.
     CellChangeOrder(PacketCellChangeOrder),
     /// Clause 11.2.7.
@@ -541,6 +544,8 @@ pub enum DownlinkMessage {
     Dummy(PacketDownlinkDummy),
     /// Clause 11.2.9b.
     MeasurementOrder(PacketMeasurementOrder),
+    /// Clause 11.2.9e.
+    NeighbourCellData(PacketNeighbourCellData),
     /// Clause 11.2.10.
     PagingRequest(PacketPagingRequest),
     /// Clause 11.2.11.
@@ -567,10 +572,12 @@ pub enum DownlinkMessage {
 
 types! { DownlinkMessage, UnknownDownlink:
     0b10_0001 => AccessReject, PacketAccessReject, "Packet Access Reject";
+    0b00_1011 => CellChangeContinue, PacketCellChangeContinue, "Packet Cell Change Continue";
     0b00_0001 => CellChangeOrder, PacketCellChangeOrder, "Packet Cell Change Order";
     0b00_0010 => DownlinkAssignment, PacketDownlinkAssignment, "Packet Downlink Assignment";
     0b10_0101 => Dummy, PacketDownlinkDummy, "Packet Downlink Dummy Control Block";
     0b00_0011 => MeasurementOrder, PacketMeasurementOrder, "Packet Measurement Order";
+    0b00_1100 => NeighbourCellData, PacketNeighbourCellData, "Packet Neighbour Cell Data";
     0b10_0010 => PagingRequest, PacketPagingRequest, "Packet Paging Request";
     0b10_0011 => PdchRelease, PacketPdchRelease, "Packet PDCH Release";
     0b00_0100 => PollingRequest, PacketPollingRequest, "Packet Polling Request";

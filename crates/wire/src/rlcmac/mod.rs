@@ -1,7 +1,7 @@
 //! RLC/MAC: 04.60 (44.060), and what the CCCH of 04.08 (44.018) has for it.
 //!
 //! [`coding`] has the four coding schemes of GPRS and their sizes, [`block`] RLC data blocks, downlink and uplink. [`downlink`], [`paging`] and
-//! [`uplink`] have the control messages, [`control`] the
+//! [`uplink`] have the control messages, [`neighbour`] those of network-assisted cell change, [`control`] the
 //! blocks that carry them, [`access`] the access bursts, [`ccch`] the messages of AGCH and PCH, [`bcch`], [`cell`] and [`selection`] what
 //! a cell broadcasts.
 //!
@@ -19,6 +19,7 @@ mod csn;
 pub mod downlink;
 pub mod element;
 mod message;
+pub mod neighbour;
 pub mod paging;
 pub mod selection;
 pub mod uplink;

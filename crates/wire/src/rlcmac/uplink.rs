@@ -5,6 +5,7 @@ use super::element::{
     AckNackDescription, ChannelQuality, ChannelRequestDescription, GlobalTfi, RadioCapabilities,
 };
 use super::message::types;
+use super::neighbour::PacketCellChangeNotification;
 use super::value::{
     AccessType, Arfcn, Bsic, CValue, CellChangeCause, ChangeMark, CtrlAck, InterferenceLevel, MessageType,
     RxLevel, SignVariance, StatusCause, Tfi,
@@ -213,6 +214,8 @@ pub enum UplinkMessage {
     ControlAcknowledgement(PacketControlAcknowledgement),
     /// Clause 11.2.3.
     CellChangeFailure(PacketCellChangeFailure),
+    /// Clause 11.2.3a.
+    CellChangeNotification(PacketCellChangeNotification),
     /// Clause 11.2.6.
     DownlinkAckNack(PacketDownlinkAckNack),
     /// Clause 11.2.8b.
@@ -229,6 +232,7 @@ pub enum UplinkMessage {
 types! { UplinkMessage, UnknownUplink:
     0b00_0000 => CellChangeFailure, PacketCellChangeFailure, "Packet Cell Change Failure";
     0b00_0001 => ControlAcknowledgement, PacketControlAcknowledgement, "Packet Control Acknowledgement";
+    0b00_1100 => CellChangeNotification, PacketCellChangeNotification, "Packet Cell Change Notification";
     0b00_0010 => DownlinkAckNack, PacketDownlinkAckNack, "Packet Downlink Ack/Nack";
     0b00_0011 => Dummy, PacketUplinkDummy, "Packet Uplink Dummy Control Block";
     0b00_0100 => MeasurementReport, PacketMeasurementReport, "Packet Measurement Report";

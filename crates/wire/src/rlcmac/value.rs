@@ -79,6 +79,10 @@ number! {
     PeriodCode(u8, 3), "NC_PERIOD";
     /// Cause of a failed cell change (clause 11.2.3).
     CellChangeCause(u8, 4), "CAUSE";
+    /// Which system information a mobile is told (clause 11.2.9e).
+    ContainerId(u8, 2), "CONTAINER_ID";
+    /// Place of a part of it (clause 11.2.9e).
+    ContainerIndex(u8, 5), "CONTAINER_INDEX";
     /// Type of the message that a status is about (clause 11.2.9c).
     MessageType(u8, 6), "MESSAGE_TYPE";
     /// Notification list number on the PPCH (clause 11.2.10).

@@ -13,12 +13,11 @@ use gannet_wire::rlcmac::cell::{
 use gannet_wire::rlcmac::coding::CodingScheme;
 use gannet_wire::rlcmac::control::{ControlAddress, DownlinkControlHeader, OptionalOctets};
 use gannet_wire::rlcmac::downlink::{
-    AssignedPower, BlockPowerControl, DynamicAllocation, MeasurementMapping, NetworkControl,
-    PacketAccessReject, PacketCellChangeOrder, PacketDownlinkAssignment, PacketDownlinkDummy,
-    PacketMeasurementOrder, PacketPdchRelease, PacketPollingRequest, PacketPowerControlTimingAdvance,
-    PacketQueueingNotification, PacketTbfRelease, PacketTimeslotReconfigure, PacketUplinkAckNack,
-    PacketUplinkAssignment, PowerOrTiming, PoweredTimeslot, PoweredTimeslots, ReconfiguredAllocation,
-    ReconfiguredUplink, Reject, RejectAddress, ReportingPeriods, SingleBlockAllocation, TimingAndPower,
+    AssignedPower, BlockPowerControl, DynamicAllocation, MeasurementMapping, PacketAccessReject,
+    PacketDownlinkAssignment, PacketDownlinkDummy, PacketPdchRelease, PacketPollingRequest,
+    PacketPowerControlTimingAdvance, PacketQueueingNotification, PacketTbfRelease, PacketTimeslotReconfigure,
+    PacketUplinkAckNack, PacketUplinkAssignment, PowerOrTiming, PoweredTimeslot, PoweredTimeslots,
+    ReconfiguredAllocation, ReconfiguredUplink, Reject, RejectAddress, SingleBlockAllocation, TimingAndPower,
     UplinkAllocation, UplinkTimeslots,
 };
 use gannet_wire::rlcmac::element::{
@@ -29,23 +28,23 @@ use gannet_wire::rlcmac::element::{
 };
 use gannet_wire::rlcmac::paging::{CircuitPage, PacketPagingRequest, Page, PagedIdentity};
 use gannet_wire::rlcmac::value::{
-    AccessInformation, AckType, Alpha, Arfcn, AveragingPeriod, BlockPower, BlocksGranted, Bsic, Bsn,
-    BtsPowerMode, ChangeMark, ChannelNeeded, EmlppPriority, Gamma, Hsn, InterferenceFilter, ListNumber,
-    MaNumber, MacMode, Maio, MeasuredChannel, MeasurementInterval, MeasurementOrderIndex,
-    NetworkControlOrder, P0, PageMode, PdchSet, PeriodCode, PersistenceLevel, PowerReduction, PrMode,
-    ReducedFrame, ReleaseCause, RflNumber, RlcMode, Rrbp, Rti, Tfi, Timeslot, TimingAdvance,
-    TimingAdvanceIndex, TlliBlockCoding, Tqi, Tsc, Usf, UsfGranularity, WaitIndication, WaitUnit,
+    AccessInformation, AckType, Alpha, Arfcn, AveragingPeriod, BlockPower, BlocksGranted, Bsn, BtsPowerMode,
+    ChangeMark, ChannelNeeded, EmlppPriority, Gamma, Hsn, InterferenceFilter, ListNumber, MaNumber, MacMode,
+    Maio, MeasuredChannel, MeasurementInterval, NetworkControlOrder, P0, PageMode, PdchSet, PersistenceLevel,
+    PowerReduction, PrMode, ReducedFrame, ReleaseCause, RflNumber, RlcMode, Rrbp, Rti, Tfi, Timeslot,
+    TimingAdvance, TimingAdvanceIndex, TlliBlockCoding, Tqi, Tsc, Usf, UsfGranularity, WaitIndication,
+    WaitUnit,
 };
 use gannet_wire::rlcmac::{Bits, DownlinkControlBlock, DownlinkMessage, Later, LaterRest};
 
-const TLLI: Tlli = Tlli(0xc0de_1234);
+pub const TLLI: Tlli = Tlli(0xc0de_1234);
 
 fn case_with(header: DownlinkControlHeader, message: DownlinkMessage, fields: &'static str) -> Case {
     let block = DownlinkControlBlock { header, message }.emit().unwrap();
     Case::new("gsm_rlcmac", Channel::Pacch, false, &block, fields)
 }
 
-fn case(message: impl Into<DownlinkMessage>, fields: &'static str) -> Case {
+pub fn case(message: impl Into<DownlinkMessage>, fields: &'static str) -> Case {
     case_with(DownlinkControlHeader::new(Usf::lowest(5)), message.into(), fields)
 }
 
@@ -280,49 +279,6 @@ fn rejects_and_queueing() -> Vec<Case> {
         case(
             queued,
             "dl.message_type=6 dl.pua_random_access_information=0x195 ~FRAME_NUMBER=0x08,0x90 dl.tqi=0x1234",
-        ),
-    ]
-}
-
-fn cell_changes() -> Vec<Case> {
-    let control = NetworkControl {
-        order: NetworkControlOrder::Nc2,
-        periods: Some(ReportingPeriods {
-            non_drx: PeriodCode::lowest(1),
-            idle: PeriodCode::lowest(5),
-            transfer: PeriodCode::lowest(2),
-        }),
-    };
-    let order = PacketCellChangeOrder {
-        page_mode: PageMode::Normal,
-        address: TfiOrTlli::Tlli(TLLI),
-        immediate: true,
-        arfcn: Arfcn::lowest(512),
-        bsic: Bsic::lowest(0o52),
-        control,
-        later: Later::NONE,
-    };
-    let measure = PacketMeasurementOrder {
-        page_mode: PageMode::Normal,
-        address: TfiOrTlli::Tfi(GlobalTfi::Downlink(Tfi::lowest(2))),
-        index: MeasurementOrderIndex::lowest(1),
-        last: MeasurementOrderIndex::lowest(4),
-        control: Some(control),
-        later: Later::NONE,
-    };
-    vec![
-        case(
-            order,
-            "dl.message_type=1 tlli=0xc0de1234 dl.taget_cell_immediate_rel=1 dl.arfcn=512 dl.taget_cell_gsm_bsic=42 \
-             dl.nc_measurement_parameters_network_control_order=2 dl.nc_measurement_parameters_nc_non_drx_period=1 \
-             dl.nc_measurement_parameters_nc_reporting_period_i=5 \
-             dl.nc_measurement_parameters_nc_reporting_period_t=2",
-        ),
-        case(
-            measure,
-            "dl.message_type=3 dl.tfi=2 dl.pmo_index=1 dl.pmo_count=4 \
-             dl.nc_measurement_parameters_network_control_order=2 \
-             dl.nc_measurement_parameters_nc_reporting_period_t=2",
         ),
     ]
 }
@@ -597,7 +553,6 @@ pub fn system_information() -> Vec<Case> {
 pub fn messages() -> Vec<Case> {
     let cases = [
         rejects_and_queueing(),
-        cell_changes(),
         paging_and_polling(),
         power_and_timing(),
         releases_and_others(),

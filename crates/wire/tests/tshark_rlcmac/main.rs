@@ -6,6 +6,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
 mod ccch;
+mod cells;
 mod downlink;
 mod uplink;
 
@@ -115,7 +116,7 @@ fn bits_of(details: &str, label: &str) -> Vec<u64> {
 type Cases = fn() -> Vec<Case>;
 
 /// All cases, by the test that compares them.
-const CASES: [(&str, Cases); 9] = [
+const CASES: [(&str, Cases); 10] = [
     ("acknowledgement_bursts", uplink::acknowledgement_bursts),
     ("uplink_messages", uplink::messages),
     ("downlink_assignments", downlink::assignments),
@@ -123,6 +124,7 @@ const CASES: [(&str, Cases); 9] = [
     ("downlink_messages", downlink::messages),
     ("system_information", downlink::system_information),
     ("downlink_headers", downlink::headers),
+    ("cell_changes_and_selection", cells::all),
     ("immediate_assignments", ccch::assignments),
     ("pages", ccch::pages),
 ];
@@ -158,5 +160,6 @@ fn main() -> ExitCode {
         (CASES[6].0, &[Need::Tshark], compare::<6>),
         (CASES[7].0, &[Need::Tshark], compare::<7>),
         (CASES[8].0, &[Need::Tshark], compare::<8>),
+        (CASES[9].0, &[Need::Tshark], compare::<9>),
     ])
 }

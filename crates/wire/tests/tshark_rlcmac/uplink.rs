@@ -8,6 +8,9 @@ use gannet_wire::rlcmac::element::{
     AckNackDescription, ChannelQuality, ChannelRequestDescription, GlobalTfi, RadioCapabilities,
     RadioCapability,
 };
+use gannet_wire::rlcmac::neighbour::{
+    CellChangeReport, CellName, MeasuredList, PacketCellChangeNotification,
+};
 use gannet_wire::rlcmac::uplink::{
     MeasurementReport, Neighbour, Neighbours, NetworkReport, PacketCellChangeFailure,
     PacketControlAcknowledgement, PacketDownlinkAckNack, PacketMeasurementReport, PacketMobileTbfStatus,
@@ -149,6 +152,27 @@ fn reports() -> Vec<Case> {
                 later: Later::NONE,
             },
             "ul.message_type=0 tlli=0xc0de1234 dl.arfcn=871 ul.pccf_bsic=29 ul.pccf_cause=2",
+        ),
+        case(
+            false,
+            PacketCellChangeNotification {
+                tfi: GlobalTfi::Downlink(Tfi::lowest(21)),
+                cell: CellName { arfcn: Arfcn::lowest(871), bsic: Bsic::lowest(0o35) },
+                list: MeasuredList::BaList(true),
+                pmo_used: false,
+                is_repeated: true,
+                report: CellChangeReport {
+                    serving: RxLevel::lowest(12),
+                    neighbours: Neighbours(vec![Neighbour {
+                        frequency: ArfcnIndex::lowest(9),
+                        bsic: Some(Bsic::lowest(0o35)),
+                        level: RxLevel::lowest(40),
+                    }]),
+                },
+                later: Later::NONE,
+            },
+            "ul.message_type=12 dl.tfi=21 dl.arfcn=871 ul.pccn_ba_ind=1 ul.pccn_pmo_used=0 ul.pccn_pccn_sending=1 \
+             dl.rxlev_serving_cell=12 dl.number_of_nc_measurements=1",
         ),
         case(
             false,

@@ -270,6 +270,13 @@ impl Mac {
         self.tllis.contains(&Some(tlli))
     }
 
+    /// True where an uplink LL-PDU may come under this TLLI: the mobile answers to it, or has begun its TBF with it and has got another
+    /// since.
+    #[must_use]
+    pub fn sends_as(&self, tlli: Tlli) -> bool {
+        self.has_tlli(tlli) || self.uplink.as_ref().is_some_and(|tbf| tbf.tlli() == tlli)
+    }
+
     /// What happened so far.
     #[must_use]
     pub const fn counts(&self) -> MobileCounts {

@@ -61,6 +61,11 @@ impl UplinkTbf {
         self.sender.counts()
     }
 
+    /// With which TLLI it was begun.
+    pub(super) const fn tlli(&self) -> Tlli {
+        self.tlli
+    }
+
     pub(super) const fn is_contended(&self) -> bool {
         self.is_contended
     }
