@@ -135,10 +135,13 @@ fn tables_of_the_page_are_those_of_the_runs() {
 
 #[test]
 fn a_table_stands_between_its_marks() {
-    let page = "a\n<!-- table: runs -->\nold\n<!-- end -->\nb <!-- table: claims -->\n<!-- end -->";
+    let page = "a\n<!-- table: runs -->\nBEFORE\n<!-- end -->\nb <!-- table: claims -->\n<!-- end -->";
     let (filled, tables) = filled(page);
     assert_eq!(tables, 2);
     assert!(filled.starts_with("a\n<!-- table: runs -->\n\nRun: gannet lab run preempt "), "{filled}");
-    assert!(!filled.contains("old") && filled.contains("<!-- end -->\nb <!-- table: claims -->"), "{filled}");
+    assert!(
+        !filled.contains("BEFORE") && filled.contains("<!-- end -->\nb <!-- table: claims -->"),
+        "{filled}"
+    );
     assert!(filled.ends_with("<!-- end -->"), "{filled}");
 }
