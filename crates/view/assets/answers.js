@@ -9,12 +9,12 @@
  * @typedef {{kind: string, of: string, text: string, numbers: [string, number][], proofs: [number, number][]}} Finding
  * @typedef {{files: string[], start_ns: string, length: number, rows: number, lanes: LaneAbout[], kinds: KindAbout[], places: string[],
  *   mobiles: Mobile[], mobiles_in_all: number, connections: Connection[], connections_in_all: number, findings: Finding[],
- *   damages: string[], is_live: boolean}} About
+ *   damages: string[], is_live: boolean, strips: string[]}} About
  * @typedef {{index: number, name: string, down_bits_per_s: number, up_bits_per_s: number, bucket: [number, number] | null}} MobileNow
  * @typedef {{generation: number, ended: string | null, mobiles: MobileNow[]}} Pulse
  * @typedef {[at: number, began: number, kind: string, way: number, height: number, row: number]} Mark
  * @typedef {{lane: string, rows: number, marks: Mark[], sums: [bin: number, kind: string, count: number][], most: number}} Tile
- * @typedef {{from: number, data: number, until: number, is_up: boolean, text: string, proof: [number, number]}} Span
+ * @typedef {{strip: string, from: number, middle: number, until: number, kind: string, text: string, proof: [number, number]}} Span
  * @typedef {[at: number, mobile: number | null, bvci: number, bmax: number, leak: number]} Bucket
  * @typedef {{tiles: Tile[], spans: Span[], buckets: Bucket[]}} Tiles
  * @typedef {{lane: string, row: number, place: string, began: number, at: number, proof: [number, number], first: number, text: string,

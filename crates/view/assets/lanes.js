@@ -12,6 +12,8 @@ import { place, time } from "./place.js";
 export const GUTTER = 138;
 const AXIS = 26;
 const SPAN_ROW = 7;
+/** Strips of what lasts: name, title, the lane below, height. @type {[string, string, string, number][]} */
+const STRIPS = [["cells", "Changes of cell", "layer3", 20], ["procedures", "Procedures", "layer3", 34], ["tbfs", "TBFs", "radio-down", 48]];
 
 /**
  * @typedef {{name: string, title: string, index: number, top: number, height: number}} Strip
@@ -27,13 +29,13 @@ export function layout(about) {
   let top = AXIS;
   /** @type {Strip[]} */
   const strips = [];
-  const has = (/** @type {string} */ name) => (about.lanes.find((lane) => lane.name === name)?.rows ?? 0) > 0;
   const push = (/** @type {string} */ name, /** @type {string} */ title, /** @type {number} */ index, /** @type {number} */ height) => {
     strips.push({ name, title, index, top, height });
     top += height + 4;
   };
   about.lanes.forEach((lane, index) => {
-    if (lane.name === "radio-down" && (has("radio-down") || has("radio-up"))) push("spans", "TBFs", -1, 48);
+    const spans = STRIPS.filter(([name, , before]) => before === lane.name && about.strips.includes(name));
+    for (const [name, title, , height] of spans) push(name, title, -1, height);
     if (lane.rows === 0) return;
     push(lane.name, lane.title, index, lane.name.startsWith("radio") ? 62 : 36);
     if (lane.name === "bssgp") push("buckets", "Flow control, R", -1, 40);
@@ -133,7 +135,7 @@ function lane(painter, strip, tile, window, width) {
  * @param {import("./answers.js").Span[]} spans
  * @param {number} width
  */
-function tbfs(painter, strip, spans, width) {
+function lasting(painter, strip, spans, width) {
   /** @type {number[]} */
   const ends = [];
   for (const span of spans) {
@@ -143,9 +145,9 @@ function tbfs(painter, strip, spans, width) {
     if (row < 0) row = ends.length;
     ends[row] = end;
     const y = strip.top + 2 + (row % Math.floor(strip.height / SPAN_ROW)) * SPAN_ROW;
-    const data = Math.min(Math.max(xOf(span.data, width), x), end);
-    painter.rect(x, y, data - x, SPAN_ROW - 2, colour("set-up"));
-    painter.rect(data, y, Math.max(1, end - data), SPAN_ROW - 2, colour(span.is_up ? "access" : "data"));
+    const middle = Math.min(Math.max(xOf(span.middle, width), x), end);
+    painter.rect(x, y, middle - x, SPAN_ROW - 2, colour("set-up"));
+    painter.rect(middle, y, Math.max(1, end - middle), SPAN_ROW - 2, colour(span.kind));
   }
 }
 
@@ -196,7 +198,8 @@ export function draw(painter, where, tiles, window, way, width) {
     for (const strip of where.strips) {
       const tile = tiles.tiles.find((one) => one.lane === strip.name);
       if (tile) lane(painter, strip, tile, window, width);
-      if (strip.name === "spans") tbfs(painter, strip, tiles.spans, width);
+      const spans = tiles.spans.filter((span) => span.strip === strip.name);
+      if (spans.length) lasting(painter, strip, spans, width);
       if (strip.name === "buckets") rates(painter, strip, tiles.buckets, width);
     }
     if (way) follow(painter, where.strips, tiles, way, width);
@@ -275,15 +278,15 @@ export function hit(where, tiles, x, y, width) {
 }
 
 /**
- * A TBF under a point, in words.
+ * What lasts under a point.
  * @param {{strips: Strip[]}} where
  * @param {Tiles | null} tiles
  * @param {number} x
  * @param {number} y
  * @param {number} width
  */
-export function tbfAt(where, tiles, x, y, width) {
-  const strip = where.strips.find((one) => one.name === "spans");
-  if (!strip || !tiles || y < strip.top || y > strip.top + strip.height) return null;
-  return tiles.spans.find((span) => xOf(span.from, width) <= x + 2 && xOf(span.until, width) >= x - 2) ?? null;
+export function spanAt(where, tiles, x, y, width) {
+  const strip = where.strips.find((one) => y >= one.top && y <= one.top + one.height);
+  const spans = strip && tiles?.spans.filter((span) => span.strip === strip.name);
+  return spans?.find((span) => xOf(span.from, width) <= x + 2 && xOf(span.until, width) >= x - 2) ?? null;
 }

@@ -2,7 +2,7 @@
 // The page: what is asked for, when it is drawn, and what hands do.
 
 import { address, ask } from "./answers.js";
-import { draw, GUTTER, hit, layout, tbfAt, timeAt } from "./lanes.js";
+import { draw, GUTTER, hit, layout, spanAt, timeAt } from "./lanes.js";
 import { asSvg, isDark, onCanvas, tone } from "./painter.js";
 import * as panels from "./panels.js";
 import { byId } from "./panels.js";
@@ -316,8 +316,12 @@ function hands() {
 function clicked(event) {
   const found = hit(where, tiles, event.offsetX, event.offsetY, canvas.clientWidth);
   if (found) return go(found.strip.name, found.mark[5], null);
-  const tbf = tbfAt(where, tiles, event.offsetX, event.offsetY, canvas.clientWidth);
-  if (tbf) return say(tbf.text);
+  const span = spanAt(where, tiles, event.offsetX, event.offsetY, canvas.clientWidth);
+  if (span) {
+    say(span.text);
+    goToFrame(span.proof).catch(failed);
+    return;
+  }
   const at = timeAt(event.offsetX, canvas.clientWidth);
   const has = where.strips.some((strip) => tiles?.tiles.some((tile) => tile.lane === strip.name && tile.sums.length));
   if (has) {
@@ -330,14 +334,14 @@ function clicked(event) {
 function hover(event) {
   const hint = byId("hint");
   const found = hit(where, tiles, event.offsetX, event.offsetY, canvas.clientWidth);
-  const tbf = tbfAt(where, tiles, event.offsetX, event.offsetY, canvas.clientWidth);
-  hint.hidden = !found && !tbf;
+  const span = spanAt(where, tiles, event.offsetX, event.offsetY, canvas.clientWidth);
+  hint.hidden = !found && !span;
   if (found) {
     const kind = about.kinds.find((one) => one.name === found.mark[2]);
     const way = ["uplink", "downlink", ""][found.mark[3]] ?? "";
     hint.textContent = `${found.strip.title}: ${kind?.word ?? ""} ${way} at ${(found.mark[0] / 1e9).toFixed(6)} s`;
-  } else if (tbf) {
-    hint.textContent = tbf.text;
+  } else if (span) {
+    hint.textContent = span.text;
   }
   hint.style.left = `${Math.max(0, Math.min(event.offsetX + 12, canvas.clientWidth - hint.offsetWidth))}px`;
   hint.style.top = `${event.offsetY + 12}px`;

@@ -23,7 +23,8 @@ use gannet_testkit::TempDir;
 use gannet_view::index::Index;
 use gannet_view::lane::Lane;
 use gannet_view::server::Server;
-use gannet_view::tile::{Window, spans, tile};
+use gannet_view::span::spans;
+use gannet_view::tile::{Window, tile};
 use made::{Crowd, Made};
 use std::time::{Duration, Instant};
 

@@ -152,6 +152,8 @@ pub struct Index {
     pub place_names: Vec<String>,
     /// Mobiles.
     pub mobiles: Vec<MobileNames>,
+    /// Of each number that was given to a mobile, the one that it turned out to be.
+    ones: Vec<u32>,
     /// Both ends of each connection.
     pub ends: Vec<(String, String)>,
     /// Segments by connection.
@@ -213,6 +215,7 @@ impl Index {
             place_names: names.places.clone(),
             ends: names.connections.clone(),
             mobiles: mobiles(reading),
+            ones: Vec::new(),
             streams,
             report,
             buckets,
@@ -229,6 +232,9 @@ impl Index {
     /// Names that are learnt late belong to what went before too.
     fn canonical(&mut self, reading: &Reading) {
         let known = reading.mobiles();
+        let most = self.report.procedures.procedures.iter().filter_map(|it| it.mobile).max();
+        let changed = self.report.mobility.reselections.iter().filter_map(|it| it.mobile).max();
+        self.ones = (0..=most.max(changed).unwrap_or(0)).map(|index| known.canonical(index)).collect();
         for row in self.lanes.iter_mut().flat_map(|rows| &mut rows.rows) {
             if row.mobile != NOBODY {
                 row.mobile = known.canonical(row.mobile);
@@ -291,6 +297,12 @@ impl Index {
         last.max().map_or(self.start, |at| at + 1)
     }
 
+    /// A time since the start.
+    #[must_use]
+    pub const fn since_start(&self, at: u64) -> u64 {
+        at.saturating_sub(self.start)
+    }
+
     /// Rows, all of them.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -329,6 +341,13 @@ impl Index {
         }
         traffic.bucket = self.buckets.iter().rev().find(|bucket| bucket.mobile == mobile).copied();
         traffic
+    }
+
+    /// The mobile that a number of the analysis turned out to be.
+    #[must_use]
+    pub fn one(&self, mobile: u32) -> u32 {
+        let known = usize::try_from(mobile).ok().and_then(|index| self.ones.get(index));
+        known.copied().unwrap_or(mobile)
     }
 
     /// The name of a mobile, as a row has it.

@@ -5,6 +5,7 @@
 //! * [`live`]: the last minutes of a node that runs.
 //! * [`texts`]: what each row says, in a temporary file.
 //! * [`tile`]: what a window of time shows: rows, or counts where there are too many.
+//! * [`span`]: what lasts: TBFs, procedures, changes of cell.
 //! * [`connection`]: the time sequence of a connection.
 //! * [`journey`]: the way of one packet.
 //! * [`search`]: mobiles, addresses and words.
@@ -19,5 +20,6 @@ pub mod live;
 pub mod search;
 pub mod server;
 pub mod shared;
+pub mod span;
 pub mod texts;
 pub mod tile;

@@ -9,7 +9,7 @@ use crate::lane::{Kind, Lane};
 use crate::live::Watched;
 use crate::shared::{Shared, Shown};
 use crate::tile::{self, Window};
-use crate::{journey, search};
+use crate::{journey, search, span};
 use axum::Router;
 use axum::extract::{Query, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -225,6 +225,13 @@ fn about_json(index: &Index) -> Value {
         .map(|it| json!({"index": it.index, "name": it.name, "names": it.names}))
         .collect();
     let since = |at: u64| at.saturating_sub(index.start);
+    let report = &index.report;
+    let strips = [
+        ("cells", report.mobility.reselections.len()),
+        ("procedures", report.procedures.procedures.len()),
+        ("tbfs", report.radio.tbfs.len()),
+    ];
+    let strips: Vec<_> = strips.into_iter().filter(|(_, count)| *count > 0).map(|(name, _)| name).collect();
     let connections: Vec<_> = index
         .report
         .connections
@@ -250,7 +257,7 @@ fn about_json(index: &Index) -> Value {
         "files": index.files, "start_ns": index.start.to_string(), "length": index.end() - index.start,
         "rows": index.len(), "lanes": lanes, "kinds": kinds, "places": index.place_names, "mobiles": mobiles,
         "mobiles_in_all": index.mobiles.len(), "connections": connections,
-        "connections_in_all": index.report.connections.len(), "findings": findings, "damages": index.damages,
+        "strips": strips, "connections_in_all": index.report.connections.len(), "findings": findings, "damages": index.damages,
     })
 }
 
@@ -277,7 +284,7 @@ impl Ask {
 #[derive(Debug, Serialize)]
 struct Tiles {
     tiles: Vec<tile::Tile>,
-    spans: Vec<tile::Span>,
+    spans: Vec<span::Span>,
     buckets: Vec<(u64, Option<u32>, u16, u64, u64)>,
 }
 
@@ -285,7 +292,7 @@ async fn tiles(State(index): Held, Query(ask): Query<Ask>) -> Answer<Tiles> {
     let window = ask.window(&index)?;
     let tiles = work(move || Tiles {
         tiles: Lane::ALL.into_iter().filter_map(|lane| tile::tile(&index, lane, window)).collect(),
-        spans: tile::spans(&index, window),
+        spans: span::spans(&index, window),
         buckets: tile::buckets(&index, window),
     });
     Ok(Json(tiles.await?))

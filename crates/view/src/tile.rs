@@ -8,8 +8,8 @@ use serde::Serialize;
 pub const EXACT_MAX: usize = 3000;
 /// Intervals of a window.
 pub const BINS_MAX: u64 = 4000;
-/// TBFs of a window that are drawn one by one.
-const SPANS_MAX: usize = 1500;
+/// Buckets of a window.
+const BUCKETS_MAX: usize = 1500;
 
 /// A window of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,23 +42,6 @@ pub struct Tile {
     pub sums: Vec<Sum>,
     /// The most in one interval.
     pub most: u32,
-}
-
-/// A TBF within a window.
-#[derive(Debug, Clone, Serialize)]
-pub struct Span {
-    /// When it was asked for, or assigned, or seen first; since the start of the captures.
-    pub from: u64,
-    /// Its first data block.
-    pub data: u64,
-    /// Its last block or report.
-    pub until: u64,
-    /// Up.
-    pub is_up: bool,
-    /// In words.
-    pub text: String,
-    /// The frame that proves its beginning.
-    pub proof: (u16, u64),
 }
 
 /// The tile of a lane.
@@ -129,49 +112,6 @@ fn fine<'a>(rows: impl Iterator<Item = &'a Row>, from: u64, (bins, width): (u64,
     sums
 }
 
-/// TBFs of a window; those of one mobile alone where it is chosen.
-#[must_use]
-pub fn spans(index: &Index, window: Window) -> Vec<Span> {
-    let mut found = Vec::new();
-    let wanted = window.mobile.and_then(|mobile| index.mobile(mobile));
-    for tbf in &index.report.radio.tbfs {
-        let begin = tbf.asked.or(tbf.assigned).or(tbf.first_data).unwrap_or(tbf.last);
-        if begin.0.0 >= window.until || tbf.last.0.0 < window.from {
-            continue;
-        }
-        let tlli = tbf.tlli.map(|tlli| format!("{tlli:08x}"));
-        if window.mobile.is_some()
-            && !wanted.zip(tlli.as_ref()).is_some_and(|(mobile, tlli)| mobile.names.contains(tlli))
-        {
-            continue;
-        }
-        if found.len() == SPANS_MAX {
-            break;
-        }
-        let since = |at: u64| at.saturating_sub(index.start);
-        let is_up = tbf.direction == gannet_analysis::record::Direction::Up;
-        let of = tlli.map_or_else(String::new, |tlli| format!(" of TLLI {tlli}"));
-        let way = if is_up { "uplink" } else { "downlink" };
-        let set_up =
-            tbf.set_up_ns().map_or_else(String::new, |ns| format!(", set up in {} ms", ns / 1_000_000));
-        found.push(Span {
-            from: since(begin.0.0),
-            data: since(tbf.first_data.map_or(begin.0.0, |(at, _)| at.0)),
-            until: since(tbf.last.0.0),
-            is_up,
-            text: format!(
-                "{way} TBF{of}, TFI {}: {} blocks, {} again, {} octets{set_up}",
-                tbf.tfi,
-                tbf.blocks,
-                tbf.again.all(),
-                tbf.user_octets
-            ),
-            proof: (begin.1.file, begin.1.frame),
-        });
-    }
-    found
-}
-
 /// Buckets that flow control told of until the end of a window: time, cell's or mobile's, Bmax, R. The last ones before it are among them.
 #[must_use]
 pub fn buckets(index: &Index, window: Window) -> Vec<(u64, Option<u32>, u16, u64, u64)> {
@@ -182,5 +122,5 @@ pub fn buckets(index: &Index, window: Window) -> Vec<(u64, Option<u32>, u16, u64
         (it.at.saturating_sub(index.start), mobile, it.bvci, it.bmax_octets, it.leak_bits_per_s)
     };
     let all: Vec<_> = all.map(one).collect();
-    all.get(all.len().saturating_sub(SPANS_MAX)..).unwrap_or_default().to_vec()
+    all.get(all.len().saturating_sub(BUCKETS_MAX)..).unwrap_or_default().to_vec()
 }
