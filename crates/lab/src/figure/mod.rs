@@ -5,4 +5,4 @@ pub(crate) mod check;
 #[cfg(test)]
 mod documented;
 
-pub use gannet_figure::*;
+pub use gannet_figure::{CURVES_MAX, Curve, Figure, Panel, Point, Scale, Style, svg};
