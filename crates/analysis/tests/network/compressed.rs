@@ -29,7 +29,7 @@ fn checksum(octets: impl Iterator<Item = u8>) -> [u8; 2] {
 }
 
 /// A segment of a download.
-fn segment(index: u32) -> Vec<u8> {
+pub fn segment(index: u32) -> Vec<u8> {
     let data: Vec<u8> = (0..100).map(|n| b"compressible text "[n % 18]).collect();
     let mut ip = vec![0x45, 0, 0, 140, 0, index as u8, 0, 0, 64, 6, 0, 0];
     ip.extend(SGSN);

@@ -1,7 +1,8 @@
 //! Changes of cell, as Gb shows them.
 
+use super::compressed::segment;
 use super::followed::data;
-use super::gb::{Link, Made, S, cell, found, layer3, number, ping, sn_unitdata};
+use super::gb::{BSS, Link, Made, S, SGSN, cell, found, layer3, number, ping, sn_unitdata};
 use super::procedures::{refused, update, updated};
 use gannet_analysis::mobility::Reselection;
 use gannet_analysis::mobility::report::{Ending, Type};
@@ -141,4 +142,89 @@ fn what_goes_on_to_the_old_cell_is_found() {
     let [finding] = found(&report, "sent-to-wrong-cell")[..] else { panic!() };
     assert_eq!(number(finding, "frames").to_bits(), 4.0_f64.to_bits());
     assert_eq!(finding.proofs.last().unwrap().frame, 20);
+}
+
+/// The acknowledgement of a download's first segments.
+fn acknowledgement(segments: u32) -> Vec<u8> {
+    let mut packet = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0];
+    packet.extend(BSS);
+    packet.extend(SGSN);
+    packet.extend([0x9c, 0x40, 0, 80, 0, 0, 0, 9]);
+    packet.extend((1000 + segments * 100).to_be_bytes());
+    packet.extend([0x50, 0x10, 0x20, 0, 0, 0, 0, 0]);
+    packet
+}
+
+#[test]
+fn tcp_that_stood_still_meanwhile_is_told() {
+    let mut made = Made::default();
+    let (mut down, mut up) = (Link::new(false, Sapi::DATA3), Link::new(true, Sapi::DATA3));
+    let mut packet = |made: &mut Made, at, is_up: bool, octets: &[u8], in_cell: u16| {
+        let link = if is_up { &mut up } else { &mut down };
+        let frame = link.ui(&sn_unitdata(link.count as u16, Compression::NONE, octets));
+        made.at(at);
+        if is_up { made.up(TLLI, cell(in_cell), &frame) } else { made.down(TLLI, in_cell, None, &frame) }
+    };
+    for n in 0..4 {
+        packet(&mut made, u64::from(n) * S, false, &segment(n), 1);
+        packet(&mut made, u64::from(n) * S + S / 10, true, &acknowledgement(n + 1), 1);
+    }
+    for n in 4..7 {
+        packet(&mut made, 4 * S + u64::from(n), false, &segment(n), 1);
+    }
+    packet(&mut made, 6 * S, false, &segment(4), 1);
+    packet(&mut made, 9 * S, true, &acknowledgement(6), 2);
+    packet(&mut made, 9 * S + S / 2, true, &acknowledgement(7), 2);
+    let it = only(&made);
+    let tcp = it.tcp.unwrap();
+    // Since the acknowledgement at 3.1 s; nothing was outstanding before 4 s.
+    assert_eq!(tcp.between.1.frame, 13);
+    assert!((5_000_000_000 - 10_000..=5_900_000_000).contains(&tcp.outage_ns), "{tcp:?}");
+    assert_eq!((tcp.timeouts, tcp.sent_again), (1, 1));
+    assert_eq!(tcp.recovery_ns, Some(500_000_000));
+    let report = made.report();
+    let of_kind = found(&report, "reselections");
+    let outage = number(of_kind[0], "tcp_outage_median_s");
+    assert!((outage - tcp.outage_ns as f64 / 1e9).abs() < 1e-6);
+}
+
+/// On the radio the frequency of the blocks that name the mobile tells the cell.
+#[test]
+fn on_the_radio_the_frequency_tells_the_cell() {
+    use gannet_analysis::mobility::{Mobility, Name};
+    use gannet_analysis::record::{
+        BlockContents, DataBlock, Direction, Proof, RadioBlock, Record, Seen, Stamp,
+    };
+    let mut mobility = Mobility::default();
+    let cells = [
+        (1, 871, TLLI),
+        (2, 871, TLLI),
+        (3, 871, TLLI + 1),
+        (6, 868, TLLI),
+        (7, 868, TLLI),
+        (8, 871, TLLI + 1),
+    ];
+    for (second, arfcn, tlli) in cells {
+        let (tlli, proof) = (Some(tlli), Proof { file: 0, frame: second });
+        let data = DataBlock {
+            scheme: None,
+            tfi: 1,
+            bsn: 0,
+            countdown: 15,
+            polls_or_stalls: false,
+            tlli,
+            user_octets: 20,
+            digest: second,
+        };
+        let contents = BlockContents::Data(data);
+        let (timeslot, frame_number, direction) = (4, 0, Direction::Up);
+        let block = RadioBlock { arfcn, timeslot, frame_number, direction, contents };
+        let at = Stamp(second * 1_000_000_000);
+        mobility.take(&Seen { at, proof, place: 0, what: Record::Radio(block) });
+    }
+    let report = mobility.finish(&[], |mobile| mobile);
+    let [one] = &report.reselections[..] else { panic!("{report:?}") };
+    assert_eq!((one.from.name, one.to.name), (Name::Arfcn(871), Name::Arfcn(868)));
+    assert_eq!((one.tlli, one.silence_ns()), (TLLI, 4_000_000_000));
+    assert_eq!((one.left.1.frame, one.arrived.1.frame), (2, 6));
 }
