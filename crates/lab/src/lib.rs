@@ -40,5 +40,6 @@ mod settings;
 pub mod tcp;
 pub mod tcp_model;
 pub mod testbed;
+pub mod trace;
 pub mod way;
 pub mod world;

@@ -85,6 +85,8 @@ pub struct MobileConfig {
     pub two_phase: bool,
     /// Octets that may wait for a TBF.
     pub queue_octets: usize,
+    /// Octets that it holds in no block yet, waiting for a TBF and within one.
+    pub buffer_octets: usize,
     /// What waits is kept, however often an access has failed. Otherwise the fifth in a row is the last, and what waits is given up. The same
     /// holds of uplink TBFs that break before one LL-PDU is acknowledged.
     pub holds: bool,
@@ -94,7 +96,14 @@ pub struct MobileConfig {
 
 impl Default for MobileConfig {
     fn default() -> Self {
-        Self { multislot_class: 6, two_phase: false, queue_octets: 30_000, holds: false, is_apart: false }
+        Self {
+            multislot_class: 6,
+            two_phase: false,
+            queue_octets: 30_000,
+            buffer_octets: usize::MAX,
+            holds: false,
+            is_apart: false,
+        }
     }
 }
 
@@ -335,7 +344,9 @@ impl Mac {
     /// # Errors
     /// The LL-PDU, where so much waits that it has no room.
     pub fn request(&mut self, now: Instant, pdu: LlPdu) -> Result<(), LlPdu> {
-        if self.queued_octets + pdu.frame.len() > self.config.queue_octets {
+        let octets = self.queued_octets + pdu.frame.len();
+        let within = self.uplink.as_ref().map_or(0, |tbf| tbf.sender.waiting_octets());
+        if octets > self.config.queue_octets || octets + within > self.config.buffer_octets {
             return Err(pdu);
         }
         self.take(now, pdu);
