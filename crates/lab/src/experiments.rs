@@ -318,6 +318,29 @@ pub const ALL: &[Experiment] = &[
         run: crate::radio::share::run,
     },
     Experiment {
+        name: "trace-throughput",
+        description: "bulk TCP of four terminals by MTU and N201-U, read from captures by the analyser",
+        purpose: "Shows what TCP gets by terminal, MTU and N201-U, beside what headers and control blocks leave, as figures 5 and 6 of \
+                  A. Gurtov, M. Passoja, O. Aalto, M. Raitola, \u{201c}Multi-Layer Protocol Tracing in a GPRS Network\u{201d}, IEEE \
+                  VTC, 2002. Every number is read from captures. Virtual time.",
+        run: crate::trace::throughput::run,
+    },
+    Experiment {
+        name: "trace-rtt",
+        description: "pings of 32 octets as a sum read from captures, and settings that make each second one longer",
+        purpose: "Shows what a ping of 32 octets waits for with immediate and extended release of TBFs, and searches the settings of a \
+                  cell in which each second ping is longer, as in the study of multi-layer tracing. Every number is read from captures. \
+                  Virtual time.",
+        run: crate::trace::rtt::run,
+    },
+    Experiment {
+        name: "trace-buffer",
+        description: "the buffer of the bottleneck, from the host's capture alone and with that of Gb",
+        purpose: "Shows how well the analyser tells the buffer of the bottleneck from captures, and what an uplink buffer of two segments \
+                  does to TCP, as in the study of multi-layer tracing. Virtual time.",
+        run: crate::trace::buffer::run,
+    },
+    Experiment {
         name: "radio-ber",
         description: "TCP over RLC/MAC at a C/I of 6 to 25 dB, by coding scheme",
         purpose: "Shows what one TCP connection gets of a GPRS cell by C/I and coding scheme, and how many blocks are sent again \

@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use gannet_lab::report::{Options, Report, Size};
-use gannet_lab::{bearer, edge, preempt, qos_cell, radio, world};
+use gannet_lab::{bearer, edge, preempt, qos_cell, radio, trace, world};
 use std::path::{Path, PathBuf};
 
 /// The points are those that are committed, and every claim holds.
@@ -90,4 +90,19 @@ fn preempt_is_as_it_was() {
 #[test]
 fn preempt_erlang_is_as_it_was() {
     holds("preempt-erlang", preempt::erlang::run);
+}
+
+#[test]
+fn trace_throughput_is_as_it_was() {
+    is_true("trace-throughput", trace::throughput::run);
+}
+
+#[test]
+fn trace_rtt_is_as_it_was() {
+    is_true("trace-rtt", trace::rtt::run);
+}
+
+#[test]
+fn trace_buffer_is_as_it_was() {
+    holds("trace-buffer", trace::buffer::run);
 }

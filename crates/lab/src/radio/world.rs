@@ -66,6 +66,8 @@ pub struct Setup {
     pub lifetimes: PduLifetimes,
     /// What the SGSN may have waiting; `None` for more than any window.
     pub sgsn_n_pdus: Option<u32>,
+    /// Octets that a mobile holds, where that is less than any window; what finds no room is lost.
+    pub mobile_octets: Option<usize>,
     /// The SGSN asks a base station that has said R = 0 for a mobile, where something comes for it.
     pub asks_at_zero: bool,
     /// How long SNDCP waits for the rest of an N-PDU, at both ends.
@@ -130,6 +132,7 @@ impl Setup {
             bucket_time,
             lifetimes,
             sgsn_n_pdus: None,
+            mobile_octets: None,
             asks_at_zero: false,
             reassembly_timeout: Duration::from_secs(10),
             calls: None,
@@ -233,6 +236,7 @@ impl World {
         let bss = bss::Config { calls: setup.calls.clone(), ..config.bss.clone() };
         let mut radio = setup.radio;
         radio.mobile.queue_octets = MOBILE_OCTETS;
+        radio.mobile.buffer_octets = setup.mobile_octets.unwrap_or(usize::MAX);
         let rooms = (0..setup.cells).map(|_| ROOM_OCTETS);
         let probe = Probe::new(RlcMacRadio::new(radio, rooms, setup.mobiles));
         let mut gprs = GprsWorld::new(config)?;

@@ -108,6 +108,8 @@ pub struct MobileConfig {
     pub two_phase: bool,
     /// Octets that may wait for a TBF.
     pub queue_octets: usize,
+    /// Octets that it holds in no block yet, waiting for a TBF and within one.
+    pub buffer_octets: usize,
     /// Uplink blocks are not sent again before the network could tell of the copy, and unasked once until it has told. Otherwise as 44.060
     /// clause 9.1.3 has it.
     pub sparing: bool,
@@ -123,6 +125,7 @@ impl Default for MobileConfig {
             multislot_class: 6,
             two_phase: false,
             queue_octets: 30_000,
+            buffer_octets: usize::MAX,
             sparing: false,
             keeps: Keeps::Accesses,
             is_apart: false,
@@ -374,7 +377,9 @@ impl Mac {
     /// # Errors
     /// The LL-PDU, where so much waits that it has no room.
     pub fn request(&mut self, now: Instant, pdu: LlPdu) -> Result<(), LlPdu> {
-        if self.queued_octets + pdu.frame.len() > self.config.queue_octets {
+        let octets = self.queued_octets + pdu.frame.len();
+        let within = self.uplink.as_ref().map_or(0, |tbf| tbf.sender.waiting_octets());
+        if octets > self.config.queue_octets || octets + within > self.config.buffer_octets {
             return Err(pdu);
         }
         self.take(now, pdu);
