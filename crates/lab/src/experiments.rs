@@ -363,6 +363,15 @@ pub const ALL: &[Experiment] = &[
         run: crate::radio::hour::run,
     },
     Experiment {
+        name: "trace-reselect",
+        description: "TCP over cell reselections each 40 to 70 s: an SGSN that discards what waits, and ours",
+        purpose: "Shows what cell reselections do to TCP: how long the outage is, what is lost, and how long TCP takes to recover, with \
+                  an SGSN that discards what waits, with FLUSH-LL that moves it, and with network-assisted cell change. Virtual \
+                  time. It repeats the drive of A. Gurtov, M. Passoja, O. Aalto, M. Raitola, \u{201c}Multi-Layer Protocol Tracing in a GPRS \
+                  Network\u{201d}, IEEE Vehicular Technology Conference, 2002.",
+        run: crate::mobility::reselect::run,
+    },
+    Experiment {
         name: "radio-interop",
         description: "round trips and TCP over RLC/MAC in real time: osmo-sgsn and ours, beside a real phone stack",
         purpose: "Measures the round trip of pings and the rate of TCP, both ways, through gannet bss with RLC/MAC, and through gannet ms on \

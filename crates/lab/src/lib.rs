@@ -27,6 +27,7 @@ mod llc_end;
 pub mod load;
 pub mod losses;
 pub mod measure;
+pub mod mobility;
 pub mod mock_cipher;
 mod ms_control;
 mod osmo_bss;

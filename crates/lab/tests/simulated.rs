@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use gannet_lab::report::{Options, Report, Size};
-use gannet_lab::{bearer, edge, preempt, qos_cell, radio, trace, world};
+use gannet_lab::{bearer, edge, mobility, preempt, qos_cell, radio, trace, world};
 use std::path::{Path, PathBuf};
 
 /// The points are those that are committed, and every claim holds.
@@ -105,4 +105,9 @@ fn trace_rtt_is_as_it_was() {
 #[test]
 fn trace_buffer_is_as_it_was() {
     holds("trace-buffer", trace::buffer::run);
+}
+
+#[test]
+fn trace_reselect_is_as_it_was() {
+    is_true("trace-reselect", mobility::reselect::run);
 }

@@ -21,8 +21,9 @@ use gannet_node::bss::calls::CallPlan;
 use gannet_node::bss::radio::{RadioConfig, RlcMacConfig, RlcMacRadio, Way};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{ApnConfig, GgsnConfig};
+use gannet_node::ms::travel::TravelConfig;
 use gannet_node::ms::{self, MsCommand, MsConfig, MsEvent, NPduDelivery};
-use gannet_node::sgsn::{GgsnPeer, PduLifetimes, SgsnConfig};
+use gannet_node::sgsn::{CellChange, GgsnPeer, PduLifetimes, SgsnConfig};
 use gannet_proto::bssgp::flow_control::{Amount, Watermark, Watermarks};
 use gannet_sim::driven::Driven;
 use gannet_sim::gprs::{GGSN_GN, GprsWorld, Happening, Node, SGSN_GB, SGSN_GN, WorldConfig};
@@ -76,6 +77,10 @@ pub struct Setup {
     pub calls: Option<CallPlan>,
     /// What each mobile asks for; those beyond the end ask for what is subscribed.
     pub qos: Vec<QosProfile>,
+    /// What mobiles measure on their way; their cells have the names that stand there.
+    pub travel: Option<TravelConfig>,
+    /// What the SGSN does when a mobile changes cells; `None` for its default.
+    pub cell_change: Option<CellChange>,
     /// The dice.
     pub seed: u64,
 }
@@ -96,6 +101,17 @@ pub struct Connection {
     pub wrong: u64,
 }
 
+/// What a mobile on its way does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// It leaves the air of its cell.
+    Leaves,
+    /// It has the system information of the next.
+    Camps,
+    /// Its routing area update is accepted.
+    Updated,
+}
+
 /// The world.
 #[derive(Debug)]
 pub struct World {
@@ -111,6 +127,8 @@ pub struct World {
     pub other_octets: [u64; 2],
     /// What the hosts saw of their connections, where that is kept.
     pub seen: Option<Vec<Seen>>,
+    /// Cells that mobiles have left and come to, and routing area updates.
+    pub stages: Vec<(Instant, Stage)>,
     /// The address of a second context ([`World::activate_second`]).
     second: Option<Ipv4Addr>,
     addresses: Vec<Option<Ipv4Addr>>,
@@ -137,6 +155,8 @@ impl Setup {
             reassembly_timeout: Duration::from_secs(10),
             calls: None,
             qos: Vec::new(),
+            travel: None,
+            cell_change: None,
             seed,
         }
     }
@@ -144,7 +164,9 @@ impl Setup {
 
 fn config(setup: &Setup) -> WorldConfig {
     let rai = Rai { plmn: Plmn::new(1, 1, false), lac: 1, rac: 0 };
-    let ids: Vec<_> = (0..setup.cells).map(|cell| CellId { rai, ci: 100 + cell }).collect();
+    let named = |cell: u16| setup.travel.as_ref()?.broadcasts.get(usize::from(cell)).map(|of| of.id);
+    let id = |cell| named(cell).unwrap_or(CellId { rai, ci: 100 + cell });
+    let ids: Vec<_> = (0..setup.cells).map(id).collect();
     let radio = RadioConfig { rate_bit_per_s: 1, queue_octets: ROOM_OCTETS, delay: Duration::ZERO };
     let cell = |(id, bvci): (&CellId, u16)| CellConfig {
         downlink: radio,
@@ -171,6 +193,7 @@ fn config(setup: &Setup) -> WorldConfig {
     };
     sgsn.queue.buffer = Duration::from_secs(60);
     sgsn.flow.asks_at_zero = setup.asks_at_zero;
+    sgsn.cell_change = setup.cell_change.unwrap_or_default();
     if let Some(n_pdus) = setup.sgsn_n_pdus {
         // What waits for its bucket waits in the queue of N-PDUs, but for one.
         let [high, low] = [1, 0].map(|pdus| Amount { pdus, octets: u64::from(pdus) * N_PDU_OCTETS });
@@ -198,6 +221,7 @@ fn config(setup: &Setup) -> WorldConfig {
         ms: MsConfig {
             delivery: NPduDelivery::Event,
             reassembly_timeout: setup.reassembly_timeout,
+            travel: setup.travel.clone(),
             ..MsConfig::new(setup.mobiles, imsi, ids)
         },
     }
@@ -257,6 +281,7 @@ impl World {
             others: VecDeque::new(),
             other_octets: [0; 2],
             seen: None,
+            stages: Vec::new(),
             second: None,
             addresses,
             frames,
@@ -377,6 +402,9 @@ impl World {
                 self.tapes.iter().for_each(|tape| tape.came(self.gprs.now, mobile, &frame));
                 self.came(Some(mobile), &frame);
             }
+            Happening::Ms(MsEvent::Leaving { .. }) => self.stages.push((self.gprs.now, Stage::Leaves)),
+            Happening::Ms(MsEvent::Camped { .. }) => self.stages.push((self.gprs.now, Stage::Camps)),
+            Happening::Ms(MsEvent::Updated { .. }) => self.stages.push((self.gprs.now, Stage::Updated)),
             Happening::Internet(frame) => self.came(None, &frame),
             Happening::Ms(_) | Happening::Bss(_) | Happening::Sgsn(_) | Happening::Ggsn(_) => {}
         }
