@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use gannet_lab::report::{Options, Report, Size};
-use gannet_lab::{bearer, edge, qos_cell, radio, world};
+use gannet_lab::{bearer, edge, qos_cell, radio, trace, world};
 use std::path::{Path, PathBuf};
 
 /// The points are those that are committed, and every claim holds.
@@ -80,4 +80,9 @@ fn radio_share_is_as_it_was() {
 #[test]
 fn radio_ber_is_as_it_was() {
     is_true("radio-ber", radio::ber::run);
+}
+
+#[test]
+fn trace_tbf_is_as_it_was() {
+    is_true("trace-tbf", trace::tbf::run);
 }
