@@ -125,6 +125,8 @@ pub struct DataBlock {
     pub rrbp: Option<u8>,
     /// Its last LL-PDU goes on in the next block: there is more to send.
     pub goes_on: bool,
+    /// It begins with the length 0: the LL-PDU before had ended with its block (44.060, 10.4.14).
+    pub ends_before: bool,
     /// It has nothing but a dummy command of LLC (44.064, 6.4.2.2), by which a TBF goes on without data.
     pub is_filler: bool,
     /// The mobile, in the first blocks of an uplink TBF.

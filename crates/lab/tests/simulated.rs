@@ -111,3 +111,8 @@ fn trace_buffer_is_as_it_was() {
 fn trace_reselect_is_as_it_was() {
     is_true("trace-reselect", mobility::reselect::run);
 }
+
+#[test]
+fn trace_tbf_is_as_it_was() {
+    is_true("trace-tbf", trace::tbf::run);
+}

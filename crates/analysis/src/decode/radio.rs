@@ -68,9 +68,14 @@ fn data(body: &Body, data: DataBlock) -> (BlockContents, Option<Body>) {
             let user_octets = u16::try_from(octets).unwrap_or(u16::MAX);
             let tlli = contents.tlli.map(|tlli| tlli.0);
             let is_filler = octets > 0 && contents.segments().all(|segment| is_dummy(segment.octets));
+            let ends_before =
+                contents.segments().next().is_some_and(|first| first.is_last && first.octets.is_empty());
             // The final block ends its LL-PDU without an indicator where that fills it.
             let goes_on = data.countdown != 0 && contents.segments().last().is_some_and(|last| !last.is_last);
-            (BlockContents::Data(DataBlock { tlli, user_octets, is_filler, goes_on, ..data }), Some(*body))
+            (
+                BlockContents::Data(DataBlock { tlli, user_octets, is_filler, goes_on, ends_before, ..data }),
+                Some(*body),
+            )
         }
         Err(_) => (BlockContents::Unreadable, None),
     }

@@ -12,6 +12,9 @@ const NUMBERS: u64 = 128;
 /// The window of GPRS (44.060, 9.1.9).
 const WINDOW: u64 = 64;
 
+/// Frames of a block.
+const BLOCK_FRAMES: u32 = 4;
+
 /// What is known of one number.
 #[derive(Debug, Clone, Copy, Default)]
 struct Block {
@@ -23,8 +26,9 @@ struct Block {
     first: Option<Proof>,
     /// Whether a report said that it has arrived.
     has_arrived: bool,
-    /// The last report that told of it since its last copy, and whether that could have arrived when the report was made.
-    told: Option<(Proof, bool)>,
+    /// The last report that told of it since its last copy, and the one before.
+    told: Option<Told>,
+    told_before: Option<Told>,
     /// Reports that said that it has not arrived, and the last of them.
     denials: u32,
     denied_by: Option<Proof>,
@@ -32,19 +36,39 @@ struct Block {
 }
 
 impl Block {
+    const fn tell(&mut self, told: Told) {
+        (self.told, self.told_before) = (Some(told), self.told);
+    }
+
+    /// What the sender of a copy had heard of it: a report whose last frame had not come is none.
+    fn heard(&self, here: Here) -> Option<Told> {
+        let is_heard = |told: &Told| frames::since(here.frame, told.by.frame) >= BLOCK_FRAMES;
+        self.told.filter(is_heard).or(self.told_before.filter(is_heard))
+    }
+
     /// A report lacks it. `is_before` says that it stands before the starting number. From that number on a block has not arrived
     /// either, where it could have when the report was made.
     fn deny(&mut self, here: Here, lag_frames: u32, is_before: bool) {
         let could_have = |last: Here| frames::since(here.frame, last.frame) >= lag_frames;
         let is_in_time = self.copies == 0 || self.last.is_some_and(could_have);
-        if is_in_time || is_before && self.told.is_none_or(|(_, was_in_time)| !was_in_time) {
-            self.told = Some((here.proof, is_in_time));
+        if is_in_time || is_before && self.told.is_none_or(|told| !told.is_in_time) {
+            self.tell(Told { by: here, has_arrived: false, is_in_time });
         }
         if is_before {
             self.denials += 1;
             self.denied_by = Some(here.proof);
         }
     }
+}
+
+/// What a report says of a block.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    by: Here,
+    /// It has arrived.
+    has_arrived: bool,
+    /// The last copy could have arrived when the report was made.
+    is_in_time: bool,
 }
 
 /// One TBF.
@@ -64,6 +88,8 @@ pub(super) struct Flow {
     pub(super) polls: Polls,
     /// What its last new block begins goes on in the next one.
     is_inside: bool,
+    /// Timeslots in which its blocks were since the last assignment.
+    pub(super) used: u8,
     lag_frames: u32,
     pub(super) has_final_block: bool,
     most_again: usize,
@@ -74,7 +100,7 @@ pub(super) struct Flow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Was {
     New,
-    Again,
+    Again(Again),
     /// It belongs to another TBF: the same number has other octets.
     Foreign,
 }
@@ -129,6 +155,7 @@ impl Flow {
             since_report: 0,
             polls: Polls::default(),
             is_inside: false,
+            used: 0,
             lag_frames: settings.lag_frames,
             has_final_block: false,
             most_again: settings.sent_again_max,
@@ -154,8 +181,8 @@ impl Flow {
         self.get(number).is_some_and(|known| known.copies > 0 && known.digest == block.digest)
     }
 
-    /// It certainly has more to send: an LL-PDU of which a part was sent, and a window that is not full.
-    pub(super) const fn has_data(&self) -> bool {
+    /// It may have more to send: an LL-PDU of which a part was sent, and a window that is not full.
+    pub(super) const fn may_have_data(&self) -> bool {
         self.is_inside && self.next - self.acknowledged < WINDOW
     }
 
@@ -164,13 +191,8 @@ impl Flow {
         self.blocks.iter().any(|block| block.first == Some(proof))
     }
 
-    /// A data block. `is_beside_others`: another TBF that shares its timeslot has data.
-    pub(super) fn data(
-        &mut self,
-        (block, timeslot): (&DataBlock, u8),
-        here: Here,
-        is_beside_others: bool,
-    ) -> Was {
+    /// A data block.
+    pub(super) fn data(&mut self, (block, timeslot): (&DataBlock, u8), here: Here) -> Was {
         if !self.is_begun {
             self.is_begun = true;
             // A capture that begins within a TBF begins at any number.
@@ -187,16 +209,16 @@ impl Flow {
         self.tbf.first_data.get_or_insert((here.at, here.proof));
         self.tbf.tlli = self.tbf.tlli.or(block.tlli);
         self.tbf.polls_unanswered += self.polls.expire(here.frame);
-        let is_missed = self.polls.is_missed && block.rrbp.is_some();
+        let is_to_poll = self.polls.unanswered() == 0 && block.rrbp.is_some();
         self.tbf.polls_or_stalls += u64::from(block.polls_or_stalls);
         if let Some(blocks) = self.polls.block(here.frame, block.rrbp) {
             self.tbf.poll_intervals.push(blocks);
         }
         self.since_report += 1;
+        self.used |= 1 << (timeslot % 8);
         self.has_final_block |= block.countdown == 0;
         if known.is_some() {
-            self.again(number, here, is_missed, is_beside_others);
-            return Was::Again;
+            return Was::Again(self.again(number, here, is_to_poll));
         }
         self.is_inside = block.goes_on;
         self.new_block(number, (block, timeslot), here);
@@ -252,26 +274,31 @@ impl Flow {
         }
     }
 
-    fn again(&mut self, number: u64, here: Here, is_missed: bool, is_beside_others: bool) {
+    fn again(&mut self, number: u64, here: Here, is_to_poll: bool) -> Again {
         let direction = self.tbf.direction;
-        let Some(block) = self.get(number) else { return };
-        let Some(before) = block.last else { return };
-        let told = if block.has_arrived { block.told } else { block.told.take() };
+        let Some(block) = self.get(number) else { return Again::Premature };
+        let Some(before) = block.last else { return Again::Premature };
+        let told = block.heard(here);
         // Uplink copies that the radio loses are not in the capture: two reports before the first one that came brought two.
         let is_second_of_two = direction == Direction::Up && block.is_late && block.denials > block.copies;
         let why = match told {
             _ if is_second_of_two => Again::Repeated,
-            _ if block.has_arrived => Again::Acknowledged,
-            Some((_, true)) => Again::Needed,
-            Some((_, false)) => Again::Repeated,
-            None if is_missed => Again::Polling,
+            Some(told) if told.has_arrived => Again::Acknowledged,
+            Some(told) if told.is_in_time => Again::Needed,
+            Some(_) => Again::Repeated,
+            None if is_to_poll => Again::Polling,
             None => Again::Premature,
         };
         let asked_by = block.denied_by.filter(|_| is_second_of_two);
         block.copies += 1;
         block.last = Some(here);
+        // What the sender hears while it sends the copy was said before that could arrive.
+        let unheard = block.told.filter(|told| frames::since(here.frame, told.by.frame) < BLOCK_FRAMES);
+        block.told = unheard.map(|told| Told { is_in_time: told.has_arrived, ..told });
+        block.told = block.told.or(told.filter(|told| told.has_arrived));
+        block.told_before = None;
         let bsn = u8::try_from(number % NUMBERS).unwrap_or(0);
-        let report = told.map(|(proof, _)| proof).or(asked_by);
+        let report = told.map(|told| told.by.proof).or(asked_by);
         let again = SentAgain {
             at: here.at,
             proof: here.proof,
@@ -279,13 +306,22 @@ impl Flow {
             report,
             bsn,
             why,
-            is_beside_others,
+            is_beside_others: false,
         };
-        self.tbf.again.add(why, is_beside_others);
+        self.tbf.again.add(why);
         if self.tbf.sent_again.len() < self.most_again {
             self.tbf.sent_again.push(again);
         }
         self.tbf.marks.push((here.at, number, BlockMark::Again(why)));
+        why
+    }
+
+    /// The premature copy in this frame of the capture took the place of another TBF's data.
+    pub(super) fn was_beside_others(&mut self, proof: Proof) {
+        self.tbf.again.premature_beside_others += 1;
+        if let Some(again) = self.tbf.sent_again.iter_mut().rev().find(|again| again.proof == proof) {
+            again.is_beside_others = true;
+        }
     }
 
     /// A report on it. Gives the shortest time that a block took until it was reported.
@@ -310,7 +346,7 @@ impl Flow {
             let Some(block) = self.get(number).filter(|block| !block.has_arrived) else { continue };
             if has_arrived {
                 block.has_arrived = true;
-                block.told = Some((here.proof, true));
+                block.tell(Told { by: here, has_arrived: true, is_in_time: true });
                 if let Some(last) = block.last.filter(|_| block.copies == 1) {
                     let took = here.at.0.saturating_sub(last.at.0);
                     shortest = Some(shortest.map_or(took, |least: u64| least.min(took)));

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | needed | a report since its last copy says that it has not arrived, and was made when it could have |
 //! | premature | no report since its last copy tells of it: there was nothing else to send |
-//! | polling | the same, and it polls the mobile, which has not answered the poll before: nothing but a data block can poll (44.060, 9.3.2.5) |
+//! | to poll | the same, and it polls the mobile, of which no poll is unanswered: nothing but a data block can poll (44.060, 9.3.2.5) |
 //! | repeated | the reports since its last copy that lack it were all made before that copy could arrive; or, in uplink, it is the second copy after two reports |
 //! | after it was acknowledged | a report had said that it has arrived |
 //!
@@ -26,7 +26,7 @@ use crate::record::{
     TcpSegment,
 };
 use flow::{Flow, Was};
-use report::{CellReport, End, RadioReport, Tbf, Use};
+use report::{Again, CellReport, End, RadioReport, Tbf, Use};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A TBF of which nothing was heard for so long has ended (T3169, T3195: 44.060, clause 13).
@@ -37,6 +37,9 @@ const BESIDE_NS: u64 = 200_000_000;
 const NOTHING_NEW_NS: u64 = 40_000_000;
 /// Access bursts that wait for an assignment.
 const ACCESSES_MAX: usize = 64;
+
+/// Premature copies of which it is not known whether they took another's place.
+const DOUBTS_MAX: usize = 4096;
 
 /// Limits of what is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +91,8 @@ pub struct Radio {
     besides: u64,
     has_frame_numbers: bool,
     acks: acks::Acks,
+    /// Premature copies that took the place of another TBF's data, if that goes on: the other's key, their own, and their frame.
+    doubts: Vec<(Key, Key, Proof)>,
 }
 
 impl Radio {
@@ -172,18 +177,28 @@ impl Radio {
         if self.flows.get_mut(&key).is_some_and(is_over) {
             self.end(key, End::Released);
         }
-        let is_beside_others = self.is_beside_others(key, block.timeslot, seen.at);
-        let mut was = self.flow(key, here).data((data, block.timeslot), here, is_beside_others);
+        let mut was = self.flow(key, here).data((data, block.timeslot), here);
         if was == Was::Foreign {
             self.end(key, End::Replaced);
-            was = self.flow(key, here).data((data, block.timeslot), here, is_beside_others);
+            was = self.flow(key, here).data((data, block.timeslot), here);
+        }
+        match was {
+            Was::New => self.settle(key, !data.ends_before),
+            Was::Again(Again::Premature) => {
+                if let Some(other) = self.beside(key, block.timeslot, seen.at)
+                    && self.doubts.len() < DOUBTS_MAX
+                {
+                    self.doubts.push((other, key, seen.proof));
+                }
+            }
+            Was::Again(_) | Was::Foreign => {}
         }
         let Some(cell) = self.cells.get_mut(&(seen.place, block.arfcn)) else { return };
         let spent = match block.direction {
             Direction::Down => &mut cell.report.down,
             Direction::Up => &mut cell.report.up,
         };
-        if was == Was::Again {
+        if matches!(was, Was::Again(_)) {
             spent.again += 1;
         } else {
             spent.new += 1;
@@ -192,19 +207,31 @@ impl Radio {
         }
     }
 
-    /// Whether another TBF of the cell and direction that shares the timeslot has just sent new data, and has more.
-    fn is_beside_others(&self, key: Key, timeslot: u8, at: Stamp) -> bool {
+    /// Another TBF of the cell and direction that shares the timeslot, has just sent new data, and is within an LL-PDU.
+    fn beside(&self, key: Key, timeslot: u8, at: Stamp) -> Option<Key> {
         let (place, arfcn, direction, tfi) = key;
         let all = (place, arfcn, direction, 0)..=(place, arfcn, direction, u8::MAX);
-        self.flows.range(all).any(|((.., other), flow)| {
+        let has_data = |key: &Key, flow: &Flow| {
             let is_fresh = |(last, _): (Stamp, Proof)| at.0.saturating_sub(last.0) <= BESIDE_NS;
-            let shares = flow.tbf.timeslots >> (timeslot % 8) & 1 == 1;
-            *other != tfi
-                && shares
-                && flow.has_data()
-                && flow.tbf.end == End::Open
-                && flow.tbf.last_new.is_some_and(is_fresh)
-        })
+            let shares = flow.used >> (timeslot % 8) & 1 == 1;
+            let is_open = flow.tbf.end == End::Open && flow.tbf.last_new.is_some_and(is_fresh);
+            key.3 != tfi && shares && is_open && flow.may_have_data()
+        };
+        self.flows.range(all).find(|(key, flow)| has_data(key, flow)).map(|(key, _)| *key)
+    }
+
+    /// A TBF sends a new block. Where its LL-PDU goes on with that, premature copies since its last one took its place.
+    fn settle(&mut self, other: Key, goes_on: bool) {
+        let flows = &mut self.flows;
+        self.doubts.retain(|(whose, own, proof)| {
+            if goes_on
+                && *whose == other
+                && let Some(flow) = flows.get_mut(own)
+            {
+                flow.was_beside_others(*proof);
+            }
+            *whose != other
+        });
     }
 
     fn report(&mut self, seen: &Seen<RadioBlock>, report: &AckNack) {
@@ -241,12 +268,17 @@ impl Radio {
             let tbf = &flow.tbf;
             let other_mobile =
                 matches!((tbf.tlli, assignment.tlli), (Some(one), Some(other)) if one != other);
-            tbf.end != End::Open || other_mobile || assignment.is_common && tbf.first_data.is_some()
+            let is_elsewhere = assignment.is_common
+                || assignment.of == Direction::Down
+                    && assignment.through.is_some_and(|by| by != (Direction::Down, tfi));
+            tbf.end != End::Open || other_mobile || is_elsewhere && tbf.first_data.is_some()
         });
         if is_another {
             self.end(key, End::Replaced);
         }
-        let tbf = &mut self.flow(key, here).tbf;
+        let flow = self.flow(key, here);
+        flow.used = 0;
+        let tbf = &mut flow.tbf;
         tbf.asked = tbf.asked.or(asked);
         tbf.assigned.get_or_insert((here.at, here.proof));
         tbf.tlli = tbf.tlli.or(tlli);
@@ -314,6 +346,7 @@ impl Radio {
 
     /// A TBF has ended: so, if it was not released before.
     fn end(&mut self, key: Key, end: End) {
+        self.doubts.retain(|(other, own, _)| *other != key && *own != key);
         let Some(flow) = self.flows.remove(&key) else { return };
         let end = if flow.tbf.end == End::Released { End::Released } else { end };
         if self.done.len() < self.settings.tbfs_max {

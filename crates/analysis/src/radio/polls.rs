@@ -1,4 +1,4 @@
-//! Polls of one downlink TBF: which are unanswered, and whether the last one that was due was.
+//! Polls of one downlink TBF: which are unanswered.
 //!
 //! A poll names the block of its answer (RRBP: 44.060, 10.4.5). A poll whose block has passed without a report has failed.
 
@@ -18,7 +18,6 @@ pub(super) struct Polls {
     /// The frame of each answer that is due.
     due: VecDeque<u32>,
     since: u64,
-    pub(super) is_missed: bool,
 }
 
 impl Polls {
@@ -37,7 +36,6 @@ impl Polls {
         let mut failed = 0;
         while self.due.front().is_some_and(|due| frames::since(frame, *due) >= BLOCK_FRAMES) {
             self.due.pop_front();
-            self.is_missed = true;
             failed += 1;
         }
         failed
@@ -47,7 +45,6 @@ impl Polls {
     pub(super) fn answered(&mut self, frame: u32) {
         if self.due.front().is_some_and(|due| frames::since(*due, frame) < 2 * BLOCK_FRAMES) {
             self.due.pop_front();
-            self.is_missed = false;
         }
     }
 

@@ -16,7 +16,7 @@ pub enum Again {
     Repeated,
     /// A report had said that it has arrived.
     Acknowledged,
-    /// No report had asked for it since it was sent last; it polls a mobile that has not answered the poll before.
+    /// No report had asked for it since it was sent last; it polls a mobile of which no poll is unanswered.
     Polling,
 }
 
@@ -33,7 +33,7 @@ impl Again {
             Self::Premature => "premature",
             Self::Repeated => "repeated",
             Self::Acknowledged => "after it was acknowledged",
-            Self::Polling => "to poll anew",
+            Self::Polling => "to poll",
         }
     }
 }
@@ -53,7 +53,7 @@ pub struct SentAgain {
     pub bsn: u8,
     /// Why.
     pub why: Again,
-    /// Another TBF of this direction that shares a timeslot had just sent new data, and had more.
+    /// It is premature, and took the place of another TBF that shares a timeslot and was within an LL-PDU, as its next block shows.
     pub is_beside_others: bool,
 }
 
@@ -75,13 +75,10 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub(super) const fn add(&mut self, why: Again, is_beside_others: bool) {
+    pub(super) const fn add(&mut self, why: Again) {
         match why {
             Again::Needed => self.needed += 1,
-            Again::Premature => {
-                self.premature += 1;
-                self.premature_beside_others += is_beside_others as u64;
-            }
+            Again::Premature => self.premature += 1,
             Again::Repeated => self.repeated += 1,
             Again::Acknowledged => self.acknowledged += 1,
             Again::Polling => self.polling += 1,

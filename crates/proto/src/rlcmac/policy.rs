@@ -5,7 +5,7 @@
 //!
 //! | | studied | sparing |
 //! |---|---|---|
-//! | poll of a mobile | each tenth block, whatever is unanswered | one at a time: each 20th block, after a loss each tenth |
+//! | poll of a mobile | each tenth block | each twelfth block, after a loss each eighth, after a poll that failed the next |
 //! | uplink acknowledgement | each tenth block | at once where a block is missing, else each 32nd |
 //! | a report lacks a copy that was on its way | the block goes again | the block waits for the next report |
 //! | nothing else to send | blocks go again in turn, with the data of others | each once by report, while no other has data |
@@ -56,6 +56,9 @@ pub struct Policy {
     /// Polls of a TBF that may be unanswered at a time, 1 to 4. With one, a mobile is also polled where the window is full or nothing
     /// waits.
     pub polls_max: u8,
+    /// A poll goes with the next block after one that failed, and with the last new block also where one poll more is unanswered: later a
+    /// block would have to go again for that.
+    pub polls_anew: bool,
     /// What is made of the age of a PACKET DOWNLINK ACK/NACK.
     pub age: Age,
     /// Blocks that nobody has reported.
@@ -74,6 +77,7 @@ impl Policy {
         poll_every: 10,
         poll_after_loss: 10,
         polls_max: 1,
+        polls_anew: false,
         age: Age::Spares,
         idle: Idle::Spare,
         spares_reports: false,
@@ -84,7 +88,10 @@ impl Policy {
     pub const STUDIED: Self = Self { polls_max: 4, age: Age::Ignored, idle: Idle::InTurn, ..Self::USUAL };
     /// No block is sent twice within a round trip of RLC, and none unasked while another mobile has data.
     pub const SPARING: Self = Self {
-        poll_every: 20,
+        poll_every: 12,
+        poll_after_loss: 8,
+        polls_max: 3,
+        polls_anew: true,
         age: Age::SparesAndFinds,
         idle: Idle::SpareOnce,
         spares_reports: true,

@@ -115,6 +115,7 @@ fn random_policy(dice: &mut Rng, plan: &mut Plan) {
         polls_max: 1 + dice.below(4) as u8,
         age: [Age::Ignored, Age::Spares, Age::SparesAndFinds][dice.below(3) as usize],
         idle: [Idle::InTurn, Idle::Spare, Idle::SpareOnce, Idle::ToPoll][dice.below(4) as usize],
+        polls_anew: dice.chance(0.5),
         spares_reports: dice.chance(0.5),
         uplink_acks: if dice.chance(0.5) { UplinkAcks::OnGap } else { UplinkAcks::Every },
         ..before

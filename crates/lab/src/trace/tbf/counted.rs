@@ -27,7 +27,7 @@ pub struct Counted {
     pub repeated: u64,
     /// After they were acknowledged.
     pub acknowledged: u64,
-    /// To poll anew.
+    /// To poll.
     pub polling: u64,
     /// Polls; uplink blocks that say that the window is full.
     pub polls: u64,
@@ -82,7 +82,7 @@ impl Counted {
             ("premature_beside_others", self.beside),
             ("repeated", self.repeated),
             ("after_acknowledged", self.acknowledged),
-            ("to_poll_anew", self.polling),
+            ("to_poll", self.polling),
             ("polls_or_stalled_blocks", self.polls),
             ("poll_interval_median_blocks", self.poll_interval),
             ("reports", self.reports),
@@ -215,8 +215,8 @@ impl Truth {
             ("new blocks downlink", counted.new, down.new),
             ("needed blocks downlink", counted.needed, down.asked),
             ("repeated blocks downlink", counted.repeated, down.early),
-            ("premature blocks downlink", counted.premature, down.unasked - blocks.asked_anew),
-            ("blocks to poll anew", counted.polling, blocks.asked_anew),
+            ("premature blocks downlink", counted.premature, down.unasked - blocks.to_poll),
+            ("blocks again to poll", counted.polling, blocks.to_poll),
             ("acknowledged blocks again", counted.acknowledged, 0),
             ("polls", counted.polls, blocks.asked),
             ("stalls downlink", counted.stalls, down.stalls),

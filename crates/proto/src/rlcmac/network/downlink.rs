@@ -15,7 +15,7 @@ use super::{Control, Loss, MARGIN, Pcu};
 use crate::rlcmac::custody::{Carried, Custody, Delivered, LlPdu};
 use crate::rlcmac::multiframe::BlockPeriod;
 use crate::rlcmac::multislot::MultislotClass;
-use crate::rlcmac::policy::{Idle, Policy};
+use crate::rlcmac::policy::Policy;
 use crate::rlcmac::rlc::{Ending, Kind, Mode, Report, Sender, SenderCounts, Sent};
 use crate::rlcmac::signal::To;
 use gannet_machine::time::{Duration, Instant};
@@ -110,16 +110,17 @@ impl DownTbf {
         self.sender.counts()
     }
 
-    /// Why it would send a block now.
-    pub(super) fn need(&mut self, idle: Idle) -> Option<Kind> {
-        self.sender.set_unasked(idle.unasked(self.polls.is_polled()));
+    /// Why it would send a block in a period.
+    pub(super) fn need(&mut self, policy: &Policy, period: u64) -> Option<Kind> {
+        self.sender.set_unasked(policy.idle.unasked(self.polls.is_polled()));
+        self.sender.set_held(policy.spares_reports && self.polls.reports_in(period));
         if self.is_active() { self.sender.peek() } else { None }
     }
 
     /// A poll is due with the block that goes now.
-    pub(super) fn wants_poll(&self, policy: &Policy, is_last: bool) -> bool {
+    pub(super) fn wants_poll(&self, policy: &Policy, sent: &Sent) -> bool {
         let is_end = self.sender.is_stalled() || self.sender.waiting_octets() == 0;
-        self.polls.is_due(policy, is_last, is_end)
+        self.polls.is_due(policy, sent.kind == Kind::New, sent.is_final, is_end)
     }
 
     /// It has nothing to send, and is released late.

@@ -24,16 +24,20 @@ impl Polls {
         self.since = self.since.saturating_add(1);
     }
 
-    /// A poll is due with the block that goes now: the last one, or one at an end for now (the window is full, or nothing waits).
-    pub(super) const fn is_due(&self, policy: &Policy, is_last: bool, is_end: bool) -> bool {
+    /// A poll is due with the block that goes now, a new one or not: the last one, or one at an end for now (the window is full, or nothing
+    /// waits).
+    pub(super) const fn is_due(&self, policy: &Policy, is_new: bool, is_last: bool, is_end: bool) -> bool {
         let every = if self.lacks { policy.poll_after_loss } else { policy.poll_every };
-        let is_regular = self.since >= every || is_last || is_end && self.unanswered == 0;
-        is_regular && self.unanswered < if policy.polls_max == 0 { 1 } else { policy.polls_max }
+        let most = if policy.polls_max == 0 { 1 } else { policy.polls_max };
+        let is_anew = policy.polls_anew && self.is_missed;
+        let is_regular = self.since >= every || is_last || is_anew || is_end && self.unanswered == 0;
+        is_regular && self.unanswered < most
+            || policy.polls_anew && is_new && is_end && self.unanswered <= most
     }
 
     pub(super) const fn sent(&mut self) {
         self.unanswered = self.unanswered.saturating_add(1);
-        self.since = 0;
+        (self.since, self.is_missed) = (0, false);
     }
 
     /// A block that was reserved for a report has passed.
@@ -44,10 +48,6 @@ impl Polls {
 
     pub(super) const fn is_polled(&self) -> bool {
         self.unanswered > 0
-    }
-
-    pub(super) const fn is_missed(&self) -> bool {
-        self.is_missed
     }
 
     /// The mobile makes its report now, when so many blocks have been sent.

@@ -41,8 +41,8 @@ pub struct BlockCounts {
     pub uplink_nothing: u64,
     /// Downlink data blocks that polled their mobile.
     pub asked: u64,
-    /// Downlink data blocks that were sent again unasked, to poll a mobile whose answer to the poll before had not come.
-    pub asked_anew: u64,
+    /// Downlink data blocks that were sent again unasked, to poll a mobile of which no poll was unanswered.
+    pub to_poll: u64,
     /// Downlink data blocks that were sent again unasked for another reason while another TBF had data for the timeslot.
     pub unasked_beside: u64,
 }
@@ -82,7 +82,7 @@ impl AddAssign for BlockCounts {
         self.uplink_dummy += other.uplink_dummy;
         self.uplink_nothing += other.uplink_nothing;
         self.asked += other.asked;
-        self.asked_anew += other.asked_anew;
+        self.to_poll += other.to_poll;
         self.unasked_beside += other.unasked_beside;
     }
 }
@@ -224,10 +224,7 @@ impl Pcu {
             self.feed_down(now, tfi);
             self.keep_alive(now, tfi);
             let Some(tbf) = self.down_tbf(tfi) else { continue };
-            let Some(kind) = tbf.need(policy.idle) else { continue };
-            if policy.spares_reports && kind != Kind::New && tbf.polls.reports_in(period) {
-                continue;
-            }
+            let Some(kind) = tbf.need(&policy, period) else { continue };
             let is_unasked = matches!(kind, Kind::PrematureStalled | Kind::PrematureIdle);
             with_data += u32::from(!is_unasked);
             // One that is to be polled goes by its class: nothing else brings the report that it waits for.
@@ -256,7 +253,7 @@ impl Pcu {
         let sent = tbf.next_block(ends)?;
         self.drains.data(tbf.mobile, sent.kind, tbf.carried_octets() - carried);
         self.down_time.charge(&mut tbf.account);
-        let (wants_poll, is_missed) = (tbf.wants_poll(&policy, sent.is_final), tbf.polls.is_missed());
+        let (wants_poll, is_polled) = (tbf.wants_poll(&policy, &sent), tbf.polls.is_polled());
         if let Some(count) = self.counts.data.get_mut(sent.kind as usize) {
             *count += 1;
         }
@@ -272,9 +269,9 @@ impl Pcu {
             self.counts.asked += 1;
         }
         let is_unasked = sent.kind != Kind::New && sent.evidence == Evidence::None;
-        let is_anew = is_unasked && rrbp.is_some() && is_missed;
-        self.counts.asked_anew += u64::from(is_anew);
-        self.counts.unasked_beside += u64::from(is_unasked && !is_anew && has_data);
+        let is_to_poll = is_unasked && rrbp.is_some() && !is_polled;
+        self.counts.to_poll += u64::from(is_to_poll);
+        self.counts.unasked_beside += u64::from(is_unasked && !is_to_poll && has_data);
         let header =
             DownlinkHeader { usf, rrbp, power_reduction: 0, tfi, is_final: sent.is_final, bsn: sent.bsn };
         Some(DownBlock::Data { header, body: sent.body })

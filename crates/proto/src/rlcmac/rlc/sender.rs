@@ -133,6 +133,8 @@ pub struct Sender<P> {
     /// Which of the blocks comes next where they are sent unasked, by its place behind V(A).
     round: usize,
     unasked: Unasked,
+    /// Nothing is sent again now.
+    is_held: bool,
     is_closed: bool,
     has_final: bool,
     counts: SenderCounts,
@@ -156,6 +158,7 @@ impl<P: LlPdu> Sender<P> {
             v_s: 0,
             round: 0,
             unasked: Unasked::Always,
+            is_held: false,
             is_closed: false,
             has_final: false,
             counts: SenderCounts::default(),
@@ -175,6 +178,11 @@ impl<P: LlPdu> Sender<P> {
     /// Which blocks are sent again that nobody has reported.
     pub const fn set_unasked(&mut self, unasked: Unasked) {
         self.unasked = unasked;
+    }
+
+    /// Whether nothing is sent again for now: then [`Sender::next_block`] gives new blocks alone.
+    pub const fn set_held(&mut self, is_held: bool) {
+        self.is_held = is_held;
     }
 
     /// Takes an LL-PDU behind the others.
@@ -413,7 +421,7 @@ impl<P: LlPdu> Sender<P> {
     }
 
     fn choose(&self) -> Option<(Kind, usize)> {
-        if self.nacked > 0 {
+        if self.nacked > 0 && !self.is_held {
             let (place, block) =
                 self.blocks.iter().enumerate().find(|(_, block)| block.state == State::Nacked)?;
             return Some((if block.was_needed { Kind::Repeated } else { Kind::Needed }, place));
@@ -422,7 +430,7 @@ impl<P: LlPdu> Sender<P> {
         if self.waiting > 0 && !is_stalled {
             return Some((Kind::New, 0));
         }
-        let unasked = self.unasked;
+        let unasked = if self.is_held { Unasked::Never } else { self.unasked };
         let may = |block: &Block| match unasked {
             Unasked::Always => block.state == State::Pending,
             Unasked::Once => block.state == State::Pending && !block.is_again,
