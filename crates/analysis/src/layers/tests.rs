@@ -31,6 +31,10 @@ impl Feed {
 
 fn block(timeslot: u8, user_octets: u16) -> Record {
     let data = DataBlock {
+        rrbp: None,
+        goes_on: false,
+        ends_before: false,
+        is_filler: false,
         scheme: Some(CodingScheme::Cs2),
         tfi: 1,
         bsn: 0,

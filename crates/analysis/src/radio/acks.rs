@@ -62,8 +62,8 @@ impl Acks {
         let answers = waiting.and_then(|waiting| {
             let is_behind = |end: u32| segment.acknowledgement.wrapping_sub(end) < 1 << 31;
             let mut newest = None;
-            while let Some(first) = waiting.pop_front_if(|first| is_behind(first.end)) {
-                newest = Some(first);
+            while waiting.front().is_some_and(|first| is_behind(first.end)) {
+                newest = waiting.pop_front();
             }
             newest
         });

@@ -299,7 +299,7 @@ fn swing(place: GridPlace, count: u16, seed: u64) -> Result<(Swing, Vec<String>)
     let begins = world.gprs.now;
     let mut due = begins;
     for number in 0..count {
-        due = due + place.interval;
+        due += place.interval;
         world.run_until(due.max(world.gprs.now));
         let _ = ping(&mut world, number);
     }
