@@ -17,7 +17,7 @@ pub const CASES: &[Case] = &[
 ];
 
 /// The subcommands with what they need behind the files.
-fn commands<'a>(out: &'a str) -> [(&'static str, Vec<&'a str>); 6] {
+fn commands(out: &str) -> [(&'static str, Vec<&str>); 6] {
     [
         ("info", vec![]),
         ("journey", vec!["--packet", "1"]),
