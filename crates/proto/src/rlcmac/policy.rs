@@ -97,6 +97,5 @@ impl Policy {
         spares_reports: true,
         uplink_acks: UplinkAcks::OnGap,
         ack_every: 32,
-        ..Self::USUAL
     };
 }
