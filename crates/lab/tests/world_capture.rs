@@ -67,7 +67,7 @@ fn tshark_and_the_analyser() {
     let mut reading = Reading::open(&[&path], Settings::default()).unwrap();
     let mut analysis = findings::Analysis::default();
     let (mut frames, mut unreadable) = (0, Vec::new());
-    while let Some(seen) = reading.next() {
+    for seen in reading.by_ref() {
         frames = frames.max(seen.proof.frame);
         if let Record::Unreadable(what) = &seen.what {
             unreadable.push((seen.proof.frame, what.to_owned()));

@@ -61,6 +61,7 @@ fn ll_pdu(information: u32, fcs: Fcs) -> Record {
         mobile: None,
         header: Some(llc::Header { sapi: Sapi::DATA3, cr: false, control }),
         fcs,
+        deciphered: None,
         octets: information + 6,
         info_octets: information,
         digest: 0,

@@ -118,19 +118,26 @@ impl Ends {
     /// # Errors
     /// Where the world cannot be set up.
     pub fn run(self, span: Duration, seed: u64) -> Result<Got, String> {
-        let place = Place {
-            preemption: Some((Policy::Flush, self.period_s)),
-            buffer: self.buffer,
-            sender: Sender::Linux242,
-        };
-        let measure = |place: Place, undisturbed: Option<f64>| {
-            let mut setup = place.setup(seed)?;
-            setup.radio.mobile.keeps = self.terminal;
-            let raw = run_in(place, &setup, &self.client.config(), span)?;
-            Ok::<_, String>(Measured::of(&raw, undisturbed.unwrap_or_else(|| raw.trace.blocks_per_s())))
-        };
-        let without = measure(place.undisturbed(), None)?;
-        Ok(Got { ends: self, with: measure(place, Some(without.blocks_per_s))?, without })
+        let without = self.measure(self.place().undisturbed(), None, (span, seed))?;
+        let with = self.measure(self.place(), Some(without.blocks_per_s), (span, seed))?;
+        Ok(Got { ends: self, with, without })
+    }
+
+    const fn place(self) -> Place {
+        let preemption = Some((Policy::Flush, self.period_s));
+        Place { preemption, buffer: self.buffer, sender: Sender::Linux242 }
+    }
+
+    fn measure(
+        self,
+        place: Place,
+        undisturbed: Option<f64>,
+        (span, seed): (Duration, u64),
+    ) -> Result<Measured, String> {
+        let mut setup = place.setup(seed)?;
+        setup.radio.mobile.keeps = self.terminal;
+        let raw = run_in(place, &setup, &self.client.config(), span)?;
+        Ok(Measured::of(&raw, undisturbed.unwrap_or_else(|| raw.trace.blocks_per_s())))
     }
 }
 
@@ -208,4 +215,44 @@ pub fn table(all: &[Got]) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPAN: Duration = Duration::from_secs(200);
+
+    /// What `flush` does in a run: the part of the preemptions after which the terminal was first, and the part with a fast retransmit.
+    fn first(terminal: Keeps, period_s: u64) -> (f64, f64) {
+        let ends = Ends { terminal, client: Client::Profile, period_s, buffer: Buffer::Window };
+        let with = ends.measure(ends.place(), None, (SPAN, 1)).unwrap();
+        assert!(with.events.len() >= 2 && with.faults.is_empty(), "{with:?}");
+        // The second finds what the first has made of the window.
+        assert!((8..=13).contains(&with.events[0].lost), "{:?}", with.events);
+        let got = Got { ends, without: with.clone(), with };
+        (got.by_terminal(), got.by_fast())
+    }
+
+    /// Sections 5.2 and 5.3 of the study: an acknowledgement in the terminal outlives 3 s and not 15 s.
+    #[test]
+    fn a_terminal_speaks_first_as_long_as_it_keeps_an_acknowledgement() {
+        let (by_terminal, by_fast) = first(Keeps::Accesses, 3);
+        assert!(by_terminal > 0.5 && by_fast > 0.5, "{by_terminal} {by_fast}");
+        assert_eq!(first(Keeps::Accesses, 15), (0.0, 0.0), "it has tried five times");
+        assert_eq!(first(Keeps::Nothing, 3).0, 0.0, "it has thrown it away");
+        assert_eq!(first(Keeps::All, 15).0, 1.0, "it has it still");
+    }
+
+    /// Segments of an N-PDU that came before a preemption wait for the rest for as long as a base station may hold it.
+    #[test]
+    fn a_mobile_waits_for_the_rest_of_an_n_pdu() {
+        let place = Place {
+            preemption: Some((Policy::Forward, 15)),
+            buffer: Buffer::Window,
+            sender: Sender::Linux242,
+        };
+        let raw = super::super::run::run(place, SPAN, 1).unwrap();
+        assert_eq!((raw.faults, raw.drops.get("sndcp_timeout")), (Vec::new(), None));
+    }
 }

@@ -3,7 +3,7 @@
 use crate::radio::airtime::radio;
 use crate::radio::world::Setup;
 use crate::report::Size;
-use crate::tcp::config::{Config as TcpConfig, Detection};
+use crate::tcp::config::{Config as TcpConfig, DelayedAck, Detection, Pause};
 use core::ops::Range;
 use gannet_machine::time::{Duration, Instant};
 use gannet_node::bss::radio::RlcMacConfig;
@@ -136,7 +136,11 @@ impl Sender {
                 ..TcpConfig::linux_6_reno()
             },
         };
-        TcpConfig { window_scaling: false, receive_buffer: WINDOW_OCTETS, ..base }
+        let delayed_ack = match base.delayed_ack {
+            Some(delayed) => Some(DelayedAck { pause: Pause::Timeout, ..delayed }),
+            None => None,
+        };
+        TcpConfig { window_scaling: false, receive_buffer: WINDOW_OCTETS, delayed_ack, ..base }
     }
 }
 

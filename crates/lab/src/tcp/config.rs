@@ -50,6 +50,15 @@ pub enum Estimator {
     Linux,
 }
 
+/// After which time without a segment quick acknowledgements come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// The longest delay.
+    Longest,
+    /// The end's own timeout. A delay in which no second segment has come makes the next twice as long, up to the longest: so does Linux 6.18.
+    Timeout,
+}
+
 /// How data is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DelayedAck {
@@ -59,6 +68,8 @@ pub struct DelayedAck {
     pub most: Duration,
     /// At the beginning, and after a pause, so many segments are acknowledged one by one: quick acknowledgements.
     pub quick: u32,
+    /// What a pause is.
+    pub pause: Pause,
 }
 
 /// The values of a connection.
@@ -120,8 +131,12 @@ pub struct Config {
     pub time_wait: Duration,
 }
 
-const LINUX_ACK: DelayedAck =
-    DelayedAck { least: Duration::from_millis(40), most: Duration::from_millis(200), quick: 16 };
+const LINUX_ACK: DelayedAck = DelayedAck {
+    least: Duration::from_millis(40),
+    most: Duration::from_millis(200),
+    quick: 16,
+    pause: Pause::Longest,
+};
 
 impl Config {
     /// As the RFCs recommend.
@@ -158,6 +173,7 @@ impl Config {
                 least: Duration::from_millis(200),
                 most: Duration::from_millis(200),
                 quick: 0,
+                pause: Pause::Longest,
             }),
             time_wait: Duration::from_secs(240),
         }

@@ -1,6 +1,6 @@
 //! The receiving half: the stream in its order, what to acknowledge, and when.
 
-use super::config::Config;
+use super::config::{Config, Pause};
 use gannet_machine::time::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -139,7 +139,7 @@ impl Receiver {
         self.decide(now);
     }
 
-    /// Linux's quick acknowledgements come back after a pause, which is longer than the timeout, and the delay follows the distance of
+    /// Linux's quick acknowledgements come back after a pause, and the delay follows the distance of
     /// segments (Sarolahti and Kuznetsov).
     fn follow_rhythm(&mut self, now: Instant, timeout: Duration) {
         let Some(delayed) = self.config.delayed_ack else { return };
@@ -148,7 +148,8 @@ impl Receiver {
         if delayed.quick == 0 {
             return;
         }
-        if distance > timeout {
+        let pause = if delayed.pause == Pause::Timeout { timeout } else { delayed.most };
+        if distance > pause {
             self.quick = delayed.quick;
         }
         let half = |of: Duration| Duration(of.0 / 2);
@@ -255,8 +256,7 @@ impl Receiver {
     pub(super) fn wake(&mut self, now: Instant) {
         if !self.must_ack && self.ack_at.is_some_and(|at| at <= now) {
             self.must_ack = true;
-            // No second segment has come meanwhile: Linux waits twice as long for the next.
-            if let Some(delayed) = self.config.delayed_ack.filter(|delayed| delayed.quick > 0) {
+            if let Some(delayed) = self.config.delayed_ack.filter(|delayed| delayed.pause == Pause::Timeout) {
                 self.delay = (self.delay + self.delay).min(delayed.most);
             }
         }
@@ -283,6 +283,7 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
+    use super::super::config::DelayedAck;
     use super::*;
 
     const NOW: Instant = Instant(1_000_000_000);
@@ -370,7 +371,9 @@ mod tests {
     /// 6.18 at the end of a line of 32 kbit/s and 300 ms waited for 42, 95, 161 and 199 ms, and for 200 ms from then on.
     #[test]
     fn a_slow_line_is_no_pause() {
-        let mut receiver = receiver(Config::linux_6_reno());
+        let base = Config::linux_6_reno();
+        let delayed_ack = base.delayed_ack.map(|of| DelayedAck { pause: Pause::Timeout, ..of });
+        let mut receiver = receiver(Config { delayed_ack, ..base });
         let (mut now, mut delays) = (NOW, Vec::new());
         for number in 0..20 {
             receiver.take(1 + number * 1448, &[1; 1448], false, (now, TIMEOUT));

@@ -79,7 +79,7 @@ pub struct MsConfig {
     pub delivery: NPduDelivery,
     /// Downlink N-PDUs that wait for more segments, of all mobiles.
     pub reassembly_max: usize,
-    /// How long they wait.
+    /// How long they wait: longer than the longest PDU lifetime, 63 s, for which a base station may hold the rest.
     pub reassembly_timeout: Duration,
     /// Outputs that wait for the driver, beyond which memory must grow.
     pub outputs_max: usize,
@@ -109,7 +109,7 @@ impl MsConfig {
             unconfirmed_octets_max: UNCONFIRMED_OCTETS_MAX as usize,
             delivery: NPduDelivery::Tun,
             reassembly_max: 1024,
-            reassembly_timeout: Duration::from_secs(10),
+            reassembly_timeout: Duration::from_secs(64),
             outputs_max: 1024,
         }
     }

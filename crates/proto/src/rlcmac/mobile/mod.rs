@@ -89,7 +89,7 @@ pub enum Keeps {
 }
 
 impl Keeps {
-    /// After so many failures in a row what waits is given up.
+    /// What waits is kept after so many failures in a row.
     const fn lasts(self, failures: u8) -> bool {
         match self {
             Self::Nothing => failures == 0,
