@@ -1,12 +1,11 @@
-//! Messages of network-assisted cell change: a mobile says to which cell it wants to go, and the network sends it what that cell
-//! broadcasts (44.060 clauses 8.8, 11.2.2a, 11.2.3a and 11.2.9e). They are of release 4.
+//! Messages of network-assisted cell change: the network sends a mobile what another cell broadcasts, and lets it go there (44.060
+//! clauses 8.8, 11.2.2a and 11.2.9e). They are of release 4. What the mobile says before stands in [`super::uplink`].
 
 use super::bcch::SystemInformation3;
 use super::cell::BLOCK_LEN;
-use super::csn::{BitReader, BitWriter, Csn, Later, choice, sequence};
+use super::csn::{BitReader, BitWriter, Csn, sequence};
 use super::element::GlobalTfi;
-use super::uplink::Neighbours;
-use super::value::{Arfcn, Bsic, ChangeMark, ContainerId, ContainerIndex, PageMode, RxLevel};
+use super::value::{Arfcn, Bsic, ContainerId, ContainerIndex, PageMode};
 use crate::error::{DecodeError, DecodeErrorKind};
 
 /// Octets of a block of the BCCH that stand before the message type: L2 pseudo length, and protocol discriminator with skip indicator.
@@ -20,29 +19,6 @@ const CELL_BITS: usize = 16;
 /// Octets of a control block that a message has.
 const MESSAGE_OCTETS: usize = 22;
 
-/// PACKET CELL CHANGE NOTIFICATION for a GSM cell (clause 11.2.3a).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct PacketCellChangeNotification {
-    /// One of the mobile's TBFs.
-    pub tfi: GlobalTfi,
-    /// The cell to which it wants to go.
-    pub cell: CellName,
-    /// By which list of neighbours it has measured.
-    pub list: MeasuredList,
-    /// That list has additions of PACKET MEASUREMENT ORDER.
-    pub pmo_used: bool,
-    /// It is not the first time that it says so.
-    pub is_repeated: bool,
-    /// What it has measured.
-    pub report: CellChangeReport,
-    /// Additions.
-    pub later: Later,
-}
-sequence!(
-    PacketCellChangeNotification, "Packet Cell Change Notification":
-    tfi, "0", cell, list, pmo_used, is_repeated, report, later,
-);
-
 /// A cell by its BCCH and its colour codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CellName {
@@ -52,26 +28,6 @@ pub struct CellName {
     pub bsic: Bsic,
 }
 sequence!(CellName, "ARFCN and BSIC": arfcn, bsic);
-
-/// A list of neighbours (clause 11.2.3a).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MeasuredList {
-    /// That of the BCCH, with its BA-IND.
-    BaList(bool),
-    /// That of the PBCCH, with the PSI3_CHANGE_MARK.
-    Pbcch(ChangeMark),
-}
-choice!(MeasuredList, "BA_USED": "0" => BaList, "1" => Pbcch);
-
-/// CCN Measurement Report (clause 11.2.3a).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct CellChangeReport {
-    /// Its own cell.
-    pub serving: RxLevel,
-    /// Neighbour cells, the first seven.
-    pub neighbours: Neighbours,
-}
-sequence!(CellChangeReport, "CCN Measurement Report": serving, "0", neighbours);
 
 /// PACKET CELL CHANGE CONTINUE (clause 11.2.2a): the mobile may go.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use super::element::{
     AckNackDescription, ChannelQuality, ChannelRequestDescription, GlobalTfi, RadioCapabilities,
 };
 use super::message::types;
-use super::neighbour::PacketCellChangeNotification;
+use super::neighbour::CellName;
 use super::value::{
     AccessType, Arfcn, Bsic, CValue, CellChangeCause, ChangeMark, CtrlAck, InterferenceLevel, MessageType,
     RxLevel, SignVariance, StatusCause, Tfi,
@@ -28,6 +28,49 @@ pub struct PacketCellChangeFailure {
     pub later: Later,
 }
 sequence!(PacketCellChangeFailure, "Packet Cell Change Failure": tlli, arfcn, bsic, cause, later);
+
+/// PACKET CELL CHANGE NOTIFICATION for a GSM cell (clause 11.2.3a).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PacketCellChangeNotification {
+    /// One of the mobile's TBFs.
+    pub tfi: GlobalTfi,
+    /// The cell to which it wants to go.
+    pub cell: CellName,
+    /// By which list of neighbours it has measured.
+    pub list: MeasuredList,
+    /// That list has additions of PACKET MEASUREMENT ORDER.
+    pub pmo_used: bool,
+    /// It is not the first time that it says so.
+    pub is_repeated: bool,
+    /// What it has measured.
+    pub report: CellChangeReport,
+    /// Additions.
+    pub later: Later,
+}
+sequence!(
+    PacketCellChangeNotification, "Packet Cell Change Notification":
+    tfi, "0", cell, list, pmo_used, is_repeated, report, later,
+);
+
+/// A list of neighbours (clause 11.2.3a).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MeasuredList {
+    /// That of the BCCH, with its BA-IND.
+    BaList(bool),
+    /// That of the PBCCH, with the PSI3_CHANGE_MARK.
+    Pbcch(ChangeMark),
+}
+choice!(MeasuredList, "BA_USED": "0" => BaList, "1" => Pbcch);
+
+/// CCN Measurement Report (clause 11.2.3a).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CellChangeReport {
+    /// Its own cell.
+    pub serving: RxLevel,
+    /// Neighbour cells, the first seven.
+    pub neighbours: Neighbours,
+}
+sequence!(CellChangeReport, "CCN Measurement Report": serving, "0", neighbours);
 
 /// PACKET CONTROL ACKNOWLEDGEMENT as a control block (clause 11.2.2). [`super::access`] has its access bursts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

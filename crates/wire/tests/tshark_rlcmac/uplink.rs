@@ -8,13 +8,12 @@ use gannet_wire::rlcmac::element::{
     AckNackDescription, ChannelQuality, ChannelRequestDescription, GlobalTfi, RadioCapabilities,
     RadioCapability,
 };
-use gannet_wire::rlcmac::neighbour::{
-    CellChangeReport, CellName, MeasuredList, PacketCellChangeNotification,
-};
+use gannet_wire::rlcmac::neighbour::CellName;
 use gannet_wire::rlcmac::uplink::{
-    MeasurementReport, Neighbour, Neighbours, NetworkReport, PacketCellChangeFailure,
-    PacketControlAcknowledgement, PacketDownlinkAckNack, PacketMeasurementReport, PacketMobileTbfStatus,
-    PacketResourceRequest, PacketUplinkDummy, RequestAddress,
+    CellChangeReport, MeasuredList, MeasurementReport, Neighbour, Neighbours, NetworkReport,
+    PacketCellChangeFailure, PacketCellChangeNotification, PacketControlAcknowledgement,
+    PacketDownlinkAckNack, PacketMeasurementReport, PacketMobileTbfStatus, PacketResourceRequest,
+    PacketUplinkDummy, RequestAddress,
 };
 use gannet_wire::rlcmac::value::{
     AccessType, Arfcn, ArfcnIndex, Bsic, Bsn, CValue, CellChangeCause, ChangeMark, CtrlAck,
