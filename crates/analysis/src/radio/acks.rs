@@ -62,7 +62,8 @@ impl Acks {
         let answers = waiting.and_then(|waiting| {
             let is_behind = |end: u32| segment.acknowledgement.wrapping_sub(end) < 1 << 31;
             let mut newest = None;
-            while let Some(first) = waiting.pop_front_if(|first| is_behind(first.end)) {
+            while let Some(first) = waiting.front().copied().filter(|first| is_behind(first.end)) {
+                waiting.pop_front();
                 newest = Some(first);
             }
             newest
