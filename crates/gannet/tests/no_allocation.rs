@@ -140,8 +140,8 @@ impl Bench {
             }
             self.run(load.apart);
         }
-        // Queues run empty.
-        self.run(Duration::from_secs(15));
+        // Queues run empty, and segments that wait for others are given up.
+        self.run(Duration::from_secs(80));
     }
 
     /// Carries a load a first time, then once more: gives the allocations and arrivals of the second time.
