@@ -104,7 +104,10 @@ fn dash(value: f64, digits: usize) -> String {
 impl Run<'_> {
     /// Runs of a download.
     fn downloads(all: &[Cell]) -> impl Iterator<Item = Run<'_>> {
-        let is_download = |cell: &&Cell| cell.metrics.contains_key("goodput_bit_per_s");
+        // Runs with other terminals and clients have a table of their own.
+        let is_download = |cell: &&Cell| {
+            cell.metrics.contains_key("goodput_bit_per_s") && !cell.axis.contains_key("terminal")
+        };
         all.iter().filter(is_download).map(move |cell| Run { cell, all })
     }
 
