@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::OnceLock;
 
 pub(crate) fn check(result: c_int) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
@@ -351,6 +352,22 @@ pub(crate) fn lock_memory() -> io::Result<bool> {
     Ok(all)
 }
 
+/// The cores that the process might use before a thread of it was pinned.
+static UNPINNED: OnceLock<libc::cpu_set_t> = OnceLock::new();
+
+fn own_cores() -> io::Result<libc::cpu_set_t> {
+    // SAFETY: a plain C structure for which all bits zero is a valid value.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    // SAFETY: writes one `cpu_set_t`; 0 is the calling thread.
+    check(unsafe { libc::sched_getaffinity(0, mem::size_of_val(&set), &raw mut set) })?;
+    Ok(set)
+}
+
+fn use_cores(set: &libc::cpu_set_t) -> io::Result<()> {
+    // SAFETY: reads one `cpu_set_t`; 0 is the calling thread.
+    check(unsafe { libc::sched_setaffinity(0, mem::size_of_val(set), set) }).map(drop)
+}
+
 /// Pins the calling thread to one core.
 pub(crate) fn pin_to_core(core: usize) -> io::Result<()> {
     // SAFETY: a plain C structure for which all bits zero is a valid value.
@@ -358,10 +375,24 @@ pub(crate) fn pin_to_core(core: usize) -> io::Result<()> {
     if core >= mem::size_of::<libc::cpu_set_t>() * 8 {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such core"));
     }
+    let before = own_cores()?;
+    UNPINNED.get_or_init(|| before);
     // SAFETY: the index was checked against the size of the set.
     unsafe { libc::CPU_SET(core, &mut set) };
-    // SAFETY: reads one `cpu_set_t`; 0 is the calling thread.
-    check(unsafe { libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set) }).map(drop)
+    use_cores(&set)
+}
+
+/// Runs something as if the calling thread were not pinned: threads that it begins may use the cores of the process, and it itself goes
+/// back to its own.
+pub(crate) fn unpinned<T>(what: impl FnOnce() -> T) -> T {
+    let own = own_cores();
+    let is_free = own.is_ok() && UNPINNED.get().is_some_and(|all| use_cores(all).is_ok());
+    let result = what();
+    if is_free && let Ok(own) = own {
+        // The kernel has just had the thread on these cores.
+        let _ = use_cores(&own);
+    }
+    result
 }
 
 /// Gives a netlink socket an address of its own. Without one it has the kernel's, 0, and does not hear what the kernel itself tells.

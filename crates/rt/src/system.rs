@@ -118,4 +118,23 @@ mod tests {
     fn a_core_that_no_machine_has_is_an_error() {
         assert!(pin_to_core(1 << 20).is_err());
     }
+
+    /// The recorder of a pinned loop does not take the loop's core.
+    #[test]
+    fn a_thread_of_a_pinned_one_may_use_the_cores_of_the_process() {
+        let cores = || {
+            let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+            line.unwrap().trim().to_owned()
+        };
+        std::thread::spawn(move || {
+            let all = cores();
+            let first = all.split(['-', ',']).next().unwrap().to_owned();
+            pin_to_core(first.parse().unwrap()).unwrap();
+            let begun = sys::unpinned(|| std::thread::spawn(cores)).join().unwrap();
+            assert_eq!((begun, cores()), (all, first));
+        })
+        .join()
+        .unwrap();
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::Io;
 use crate::capture_watch::finish;
+use crate::sys::unpinned;
 use crate::tracer::{PreparedTrace, TraceConfig, Traced, Tracer};
 use core::net::SocketAddr;
 use gannet_machine::time::Instant;
@@ -20,9 +21,9 @@ impl Io {
     /// Records whole from now on, into a file or, as `-`, into standard output.
     pub(crate) fn record_to(&mut self, path: &Path) -> io::Result<()> {
         let recorder = if path == Path::new("-") {
-            Recorder::to_stdout(&self.section)
+            unpinned(|| Recorder::to_stdout(&self.section))
         } else {
-            Recorder::to_files(path, None, &self.section, self.unix_ns()).map_err(named(path))
+            unpinned(|| Recorder::to_files(path, None, &self.section, self.unix_ns())).map_err(named(path))
         };
         let traced = Traced::new(recorder?, Choice::default());
         self.with_tracer(|tracer| tracer.asked = Some(traced));
@@ -46,9 +47,11 @@ impl Io {
         let keeps_socket = old.socket == new.socket && has_socket == new.socket.is_some();
         let traced = |recorder: Option<Recorder>| recorder.map(|recorder| Traced::new(recorder, choice));
         let file = |path: &PathBuf| {
-            Recorder::to_files(path, new.ring, &self.section, self.unix_ns()).map_err(named(path))
+            unpinned(|| Recorder::to_files(path, new.ring, &self.section, self.unix_ns()))
+                .map_err(named(path))
         };
-        let socket = |path: &PathBuf| Recorder::to_socket(path, &self.section).map_err(named(path));
+        let socket =
+            |path: &PathBuf| unpinned(|| Recorder::to_socket(path, &self.section)).map_err(named(path));
         let opened = |keeps: bool,
                       path: &Option<PathBuf>,
                       open: &dyn Fn(&PathBuf) -> io::Result<Recorder>| {
