@@ -4,7 +4,9 @@ use crate::common::{GANNET, Node, file, gannet, own_address, said, wait_for};
 use crate::upkeep::sgsn_at;
 use gannet_testkit::tshark::dissect_file;
 use gannet_testkit::{Case, Need, TempDir};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::UdpSocket;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -15,6 +17,7 @@ pub const CASES: &[Case] = &[
     ("standard_output_is_a_capture", &[Need::Tshark], standard_output),
     ("who_listens_for_gsmtap_hears_ll_pdus", &[], live),
     ("a_capture_that_cannot_be_made_is_refused", &[], refused),
+    ("who_opens_the_socket_watches_and_a_page_does", &[Need::Tshark], watched),
 ];
 
 /// NS-RESET of NS-VC 101 in NSE 101.
@@ -203,4 +206,45 @@ fn refused() {
     assert!(answer.contains("1/N"), "{answer}");
     node.signal("TERM");
     assert!(node.wait().success(), "{}", node.log());
+}
+
+/// A socket of the file system, opened by a program, by the page of a trace, and gone with its word.
+fn watched() {
+    let (at, bss_at) = (own_address(69), own_address(169));
+    let directory = TempDir::new("gannet-trace-socket");
+    let config = file(&directory, "sgsn.cfg", &sgsn_at(&at, ""));
+    let vty = format!("{at}:4245");
+    let node = Node::start(&directory, &vty, &["sgsn", "-c", &config]);
+    let bss = Bss::new(&at, &bss_at);
+    let path = directory.path().join("sgsn.trace");
+    let answer = configure(&vty, &format!("trace socket {}", path.display()));
+    assert!(!answer.contains('%'), "{answer}");
+    let line = format!("trace socket {}", path.display());
+    assert!(node.vty("show running-config").contains(&line));
+    let mut watcher = UnixStream::connect(&path).unwrap();
+    watcher.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut octets = vec![0; 28];
+    watcher.read_exact(&mut octets).unwrap();
+    bss.reset(3);
+    // The page reads the same socket at the same time.
+    let mut page = Command::new(GANNET);
+    let page = page.args(["trace", "view", "--live"]).arg(&path).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut page = page.spawn().unwrap();
+    let mut said = BufReader::new(page.stdout.take().unwrap()).lines();
+    let url = said.find_map(|line| line.unwrap().strip_prefix("The page: ").map(str::to_owned)).unwrap();
+    let output = Command::new("curl").args(["-s", "-L", "-c", "-", &url]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("<title>Gannet trace</title>"), "{url}");
+    page.kill().unwrap();
+    page.wait().unwrap();
+    configure(&vty, "no trace socket");
+    assert!(!path.exists());
+    watcher.read_to_end(&mut octets).unwrap();
+    let capture = directory.path().join("watched.pcapng");
+    std::fs::write(&capture, octets).unwrap();
+    let rows = types(&capture);
+    assert_eq!(rows.iter().filter(|row| row[1] == "0x02").count(), 3, "{rows:?}");
+    // No socket where no directory is: the node says so and goes on.
+    let answer = configure(&vty, "trace socket /nowhere/at/all");
+    assert!(answer.contains("/nowhere/at/all"), "{answer}");
+    bss.reset(1);
 }
