@@ -218,10 +218,12 @@ fn events(policy: Policy, period_s: u64) -> Vec<Event> {
 
 /// Almost ten segments are lost in a row each time (section 5.5 of the study; here ten to twelve, a queue of 15 kB and what is on the air).
 /// An acknowledgement of the terminal that restarts the stream lets the server retransmit fast; where there is none the server's timer does it,
-/// and slow start follows (5.2 and 5.3).
+/// and slow start follows (5.2 and 5.3). Where a gap is not mended when the next preemption comes, a window is lost.
 fn as_in_the_study(events: &[Event]) {
+    let almost_ten = events.iter().filter(|event| (8..=13).contains(&event.lost)).count();
+    assert!(almost_ten + 1 >= events.len(), "{events:?}");
     for event in events {
-        assert!((8..=13).contains(&event.lost), "{event:?}");
+        assert!(event.lost >= 8, "{event:?}");
         let pair = (event.restart, event.again);
         let fast = (Some(Restart::Terminal), Some(Reason::Fast));
         let slow = (Some(Restart::Server), Some(Reason::Timeout));
@@ -233,13 +235,12 @@ fn by_the_terminal(events: &[Event]) -> usize {
     events.iter().filter(|event| event.restart == Some(Restart::Terminal)).count()
 }
 
-/// The study: "in the typical case" of 3 s a buffered acknowledgement restarts the stream, and fast retransmit follows. Here that is so of some of
-/// the preemptions and not of most: docs/lab/preempt.md says why.
+/// The study: "in the typical case" of 3 s a buffered acknowledgement restarts the stream, and fast retransmit follows.
 #[test]
 fn flush_3_s_the_terminal_restarts_with_fast_retransmit_or_the_server_with_slow_start() {
     let events = events(Policy::Flush, 3);
     as_in_the_study(&events);
-    assert!(by_the_terminal(&events) > 0, "{events:?}");
+    assert!(by_the_terminal(&events) * 2 > events.len(), "{events:?}");
 }
 
 /// The study: as after 3 s.
@@ -247,7 +248,7 @@ fn flush_3_s_the_terminal_restarts_with_fast_retransmit_or_the_server_with_slow_
 fn flush_6_s_the_terminal_restarts_with_fast_retransmit_or_the_server_with_slow_start() {
     let events = events(Policy::Flush, 6);
     as_in_the_study(&events);
-    assert!(by_the_terminal(&events) > 0, "{events:?}");
+    assert!(by_the_terminal(&events) * 2 > events.len(), "{events:?}");
 }
 
 /// The study: the terminal's buffer is empty after 15 s, the first event is the server's retransmission, and slow start follows.
