@@ -1,7 +1,7 @@
 //! How fast the page is: `cargo bench -p gannet-view --bench page [-- RECORDS]`, a million records unless said otherwise.
 //!
-//! It prints how long the index took and what memory the process had at most, how long a tile of all lanes takes at random windows, from all to
-//! a thousandth, when the first picture stood, and how long pictures take while the wheel zooms in and out, in a browser without a screen.
+//! It prints how long the index took, and what memory the process had at most. Tiles of all lanes are timed at windows from all to a thousandth.
+//! A browser without a screen says when the first picture stood, and how long pictures take while the wheel turns.
 
 #![allow(
     clippy::unwrap_used,

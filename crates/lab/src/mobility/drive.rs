@@ -1,8 +1,7 @@
 //! Signals of drives: a straight road along a row of cells, and a city that a seed makes.
 //!
-//! Levels follow the distance by Hata's formula for 900 MHz, a base station at 30 m and a mobile at 1.5 m (COST 231, chapter 4), and in
-//! the city a shadow with a normal distribution in dB whose correlation falls with the distance driven (Gudmundson 1991). Distances are
-//! metres.
+//! Levels follow the distance by Hata's formula for 900 MHz, a base station at 30 m and a mobile at 1.5 m (COST 231, chapter 4). The city adds a
+//! shadow with a normal distribution in dB. Its correlation falls with the distance driven (Gudmundson 1991). Distances are metres.
 
 use gannet_machine::rng::Rng;
 use gannet_machine::time::Duration;
